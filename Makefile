@@ -1,0 +1,54 @@
+# make run: the tour. make test: the tests. Both set themselves up in .venv; nothing else on the machine is touched.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+PYTHON ?= python3
+BIN := .venv/bin
+
+# Real data, where a developer has it beside the checkout; a value of your own wins.
+ifneq ($(wildcard ../shared/data),)
+export EXEMPLAR_DATA ?= $(abspath ../shared/data)
+endif
+
+.PHONY: run install test test-all check speed results clean
+
+run: .venv/.installed  ## the tour: every room on built-in data, as one page
+	$(BIN)/exemplar tour --out tour
+
+install: .venv/.installed  ## the package, in .venv
+
+test: .venv/.installed-dev  ## what CI runs
+	$(BIN)/python -m pytest
+
+test-all: .venv/.installed-all  ## with the long kill, fuzz, load and Ray tests
+	$(BIN)/python -m pytest -m ""
+
+check: .venv/.installed-dev  ## style and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+speed: .venv/.installed-dev  ## how fast, next to a peer in the same run
+	for script in speed/*.py; do echo "== $$script"; $(BIN)/python "$$script"; done
+
+results: .venv/.installed  ## docs/results.md from the committed results; says what no longer matches
+	$(BIN)/python -m exemplar.report.results
+
+clean:
+	rm -rf .venv build .pytest_cache .ruff_cache .mypy_cache
+
+.venv/.made:
+	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Exemplar needs Python 3.11 or newer: make PYTHON=python3.11")'
+	$(PYTHON) -m venv .venv
+	touch $@
+
+.venv/.installed: .venv/.made pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable .
+	touch $@
+
+.venv/.installed-dev: .venv/.made pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	touch $@ .venv/.installed
+
+.venv/.installed-all: .venv/.made pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable '.[dev,cluster]'
+	touch $@ .venv/.installed-dev .venv/.installed

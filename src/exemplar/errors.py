@@ -1,0 +1,29 @@
+"""A user's mistake is one sentence that says what to do; everything else is our bug and keeps its traceback."""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class UserError(Exception):
+    """The user can mend this. The message is one sentence; the command line prints it and exits with 2."""
+
+
+def unknown(kind: str, name: str, known: Iterable[str]) -> UserError:
+    """The error for a name that does not exist; it offers the names that come near.
+
+    >>> print(unknown("data set", "omniglott", ["glyphs", "omniglot"]))
+    there is no data set 'omniglott': did you mean omniglot?
+    """
+    names = sorted(known)
+    near = get_close_matches(name, names, n=3)
+    advice = f"did you mean {' or '.join(near)}?" if near else f"there are {shortened(names)}"
+    return UserError(f"there is no {kind} {name!r}: {advice}")
+
+
+def shortened(names: Iterable[object], most: int = 8) -> str:
+    """A list for a sentence: at most `most` names, then how many are left out."""
+    words = [str(name) for name in names]
+    if not words:
+        return "none"
+    left = len(words) - most
+    return ", ".join(words) if left <= 0 else ", ".join(words[:most]) + f" and {left} more"

@@ -1,0 +1,41 @@
+"""Small figures in one style, as SVG that is the same bytes for the same numbers."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+
+import matplotlib as mpl
+from matplotlib.figure import Figure
+
+from exemplar.records import Score
+
+STYLE = {
+    "font.size": 11, "font.family": "sans-serif", "axes.spines.top": False, "axes.spines.right": False,
+    "axes.edgecolor": "#666", "axes.labelcolor": "#222", "xtick.color": "#444", "ytick.color": "#444",
+    "svg.hashsalt": "exemplar", "svg.fonttype": "path", "figure.facecolor": "none", "axes.facecolor": "none",
+}  # fmt: skip
+INK, ACCENT, QUIET = "#1b1b1f", "#c8472b", "#9a9aa2"
+
+
+def plot_scores(x: Sequence[float], scores: Sequence[Score], *, xlabel: str, ylabel: str, chance: float | None = None) -> str:
+    """Scores with their intervals over a number, as SVG; `chance` is a dashed line."""
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(5.6, 3.2), layout="constrained")
+        axes = figure.add_subplot()
+        values = [score.value for score in scores]
+        below = [score.value - score.ci95[0] for score in scores]
+        above = [score.ci95[1] - score.value for score in scores]
+        axes.errorbar(x, values, yerr=[below, above], color=ACCENT, marker="o", capsize=4, linewidth=1.8)
+        if chance is not None:
+            axes.axhline(chance, color=QUIET, linestyle="--", linewidth=1)
+            axes.annotate("chance", (min(x), chance), textcoords="offset points", xytext=(0, 4), color=QUIET)
+        axes.set(xlabel=xlabel, ylabel=ylabel, ylim=(0, 1.02))
+        return as_svg(figure)
+
+
+def as_svg(figure: Figure) -> str:
+    buffer = io.StringIO()
+    figure.savefig(buffer, format="svg", metadata={"Date": None})
+    text = buffer.getvalue()
+    return text[text.index("<svg") :]

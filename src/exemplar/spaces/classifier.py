@@ -1,0 +1,58 @@
+"""The standard classifier of the control S17: one output a class, which overfits where classes have few drawings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import nn
+from torch.nn import functional
+
+from exemplar.errors import UserError
+from exemplar.spaces.protonet import encode
+from exemplar.spaces.quickdraw_networks import Critic, critic
+from exemplar.spaces.training import Images
+
+
+@dataclass(frozen=True)
+class Classifier:
+    """network: a name in CRITICS, its last layer as wide as there are classes; batch: images a step; learning_rate: Adam's,
+    halved every `halve_after` epochs of `epoch` steps (228 batches of 128 are 18 drawings of each of Omniglot's classes).
+    """
+
+    network: str = "conv4"
+    batch: int = 128
+    learning_rate: float = 1e-3
+    epoch: int = 228
+    halve_after: int = 20
+
+    def build(self, data: Images) -> Critic:
+        if min(self.batch, self.epoch, self.halve_after) < 1:
+            raise UserError("a classifier needs a batch, an epoch and a halving of at least 1")
+        if len(data.pixels) < self.batch:
+            raise UserError(f"a batch of {self.batch} needs as many images, there are {len(data.pixels)}: lower batch")
+        if data.held_out is not None and data.held_out.names != data.names:
+            raise UserError(
+                "a classifier can only be tested on its own classes: hold out other drawings of the same ones"
+            )
+        return critic(self.network, data.shape, data.n_classes)
+
+    def loss(
+        self, network: nn.Module, data: Images, rng: torch.Generator, step: int
+    ) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
+        rows = data.sample(self.batch, rng)
+        logits, label = network(data.take(rows)).float(), data.label[rows]
+        return functional.cross_entropy(logits, label), {"accuracy": (logits.argmax(1) == label).float().mean()}
+
+    def validate(self, network: nn.Module, data: Images, rng: torch.Generator) -> dict[str, float]:
+        """loss and accuracy over all held-out drawings."""
+        assert data.held_out is not None
+        logits, label = encode(network, data.held_out), data.held_out.label
+        loss = functional.cross_entropy(logits, label)
+        return {"loss": float(loss), "accuracy": float((logits.argmax(1) == label).float().mean())}
+
+    def optimizer(self, network: nn.Module) -> torch.optim.Optimizer:
+        return torch.optim.Adam(network.parameters(), self.learning_rate)
+
+    def rate(self, step: int) -> float:
+        return 0.5 ** (step // (self.epoch * self.halve_after))

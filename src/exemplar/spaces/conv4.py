@@ -1,0 +1,45 @@
+"""conv4: four convolution blocks and two linear layers, the critic of both SimCLR and ProtoNet on Omniglot (Table S1)."""
+
+from __future__ import annotations
+
+import torch
+from torch import nn
+from torch.nn import functional
+
+from exemplar.errors import UserError
+
+FEATURES = 256  # of the layer through which diversity and originality are seen
+OUTPUTS = 128  # of the last layer, the one the losses see
+
+
+class Conv4(nn.Module):
+    """images (b, channels, size, size) float32 in [0, 1] → (b, outputs); 292,544 parameters for 50 px drawings.
+
+    The layer `feature` gives (b, 256) before its ReLU. 48 and 50 px both leave 3 × 3 × 64 = 576 numbers before it.
+    """
+
+    def __init__(self, size: int = 50, channels: int = 1, outputs: int = OUTPUTS) -> None:
+        super().__init__()
+        check_size(size, 16)
+        self.blocks = nn.Sequential(block(channels, 64), block(64, 64), block(64, 64), block(64, 64))
+        self.feature = nn.Linear(64 * (size // 16) ** 2, FEATURES)
+        self.last = nn.Linear(FEATURES, outputs)
+
+    def features(self, images: torch.Tensor) -> torch.Tensor:
+        """images as in `forward` → (b, 256), what the layer `feature` gives."""
+        return self.feature(self.blocks(images).flatten(1))  # the table's ReLU in between changes nothing: all is ≥ 0
+
+    def forward(self, images: torch.Tensor) -> torch.Tensor:
+        return self.last(functional.relu(self.features(images)))
+
+
+def block(channels_in: int, channels_out: int) -> nn.Sequential:
+    """3×3 convolution, batch normalisation, ReLU, and half the size (rounded down)."""
+    return nn.Sequential(
+        nn.Conv2d(channels_in, channels_out, 3, padding=1), nn.BatchNorm2d(channels_out), nn.ReLU(), nn.MaxPool2d(2)
+    )
+
+
+def check_size(size: int, least: int) -> None:
+    if size < least:
+        raise UserError(f"images of {size} px vanish inside this network: give images of at least {least} px")

@@ -1,0 +1,166 @@
+"""ProtoNet: drawings of a class come to lie near its exemplar, nearer than to any other class's (Snell et al. 2017; S1)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import torch
+from torch import nn
+from torch.nn import functional
+
+from exemplar.errors import UserError
+from exemplar.images.augment import augment, preset
+from exemplar.spaces.quickdraw_networks import Critic, critic
+from exemplar.spaces.training import Images
+
+PART = 1024  # images encoded at once in validation
+TEST_WAYS = 20
+TURNS = 4  # quarter turns of a class
+
+
+@dataclass(frozen=True)
+class ProtoNet:
+    """network: a name in CRITICS. ways, shots, queries: classes of an episode, and support and query drawings of each; the
+    first support drawing is the class's exemplar where the data has exemplars. episodes: a step's.
+
+    learning_rate: Adam's, halved every `halve_after` epochs of `epoch` steps; 230 batches of 128 are Omniglot's weak-train
+    once. new_classes: an augmentation preset drawn once a class and episode, which makes new classes
+    ("quickdraw-protonet"); quarter_turns: a class turned by 90, 180 or 270° is a class of its own.
+    """
+
+    network: str = "conv4"
+    ways: int = 60
+    shots: int = 1
+    queries: int = 1
+    episodes: int = 1
+    learning_rate: float = 1e-3
+    epoch: int = 230
+    halve_after: int = 20
+    new_classes: str | None = None
+    quarter_turns: bool = False
+
+    def build(self, data: Images) -> Critic:
+        if min(self.ways - 1, self.shots, self.queries, self.episodes, self.epoch, self.halve_after) < 1:
+            raise UserError("an episode needs 2 ways or more, and at least 1 of everything else")
+        if self.new_classes is not None:
+            preset(self.new_classes)
+        n_classes = data.n_classes * (TURNS if self.quarter_turns else 1)
+        if n_classes < self.ways:
+            raise UserError(f"{self.ways}-way episodes need {self.ways} classes, the data has {n_classes}: lower ways")
+        check_drawings(data, self.shots + self.queries)
+        if data.held_out is not None:
+            check_drawings(data.held_out, self.shots + self.queries)
+            check_ways(data.held_out)
+        return critic(self.network, data.shape)
+
+    def loss(
+        self, network: nn.Module, data: Images, rng: torch.Generator, step: int
+    ) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
+        """Cross-entropy over an episode's classes, −‖query − prototype‖² being the logits."""
+        each, ways, device = self.shots + self.queries, min(self.ways, data.n_classes), data.pixels.device
+        turns = TURNS if self.quarter_turns else 1
+        kinds = torch.rand((self.episodes, data.n_classes * turns), generator=rng, device=device).topk(ways).indices
+        kinds = kinds.flatten()  # (episodes · ways,), distinct within an episode
+        images = data.take(sample_drawings(data, kinds // turns, each, rng).flatten())
+        groups = torch.arange(len(kinds), device=device).repeat_interleave(each)
+        if self.quarter_turns:
+            turn = (kinds % turns).repeat_interleave(each)[:, None, None, None]
+            for k in range(1, turns):
+                images = torch.where(turn == k, images.rot90(k, (2, 3)), images)
+        if self.new_classes is not None:
+            images = augment(images, preset(self.new_classes), rng, groups)
+        embedded = network(images).float().view(self.episodes, ways, each, -1)
+        prototype = embedded[:, :, : self.shots].mean(2)  # (episodes, ways, d)
+        query = embedded[:, :, self.shots :].flatten(1, 2)  # (episodes, ways · queries, d)
+        with torch.autocast(device.type, enabled=False):  # differences of large numbers
+            logits = (
+                2 * query @ prototype.mT - prototype.square().sum(2)[:, None]
+            )  # ‖query‖² is the same for all classes
+        target = torch.arange(ways, device=device).repeat_interleave(self.queries).repeat(self.episodes)
+        logits = logits.flatten(0, 1)
+        return functional.cross_entropy(logits, target), {"accuracy": (logits.argmax(1) == target).float().mean()}
+
+    def validate(self, network: nn.Module, data: Images, rng: torch.Generator) -> dict[str, float]:
+        """loss: of 32 episodes or more, with as many ways as there are classes at most; accuracy in 20-way episodes, with exemplars and with random drawings
+        as support."""
+        assert data.held_out is not None
+        plain = replace(self, new_classes=None, quarter_turns=False)
+        losses = [plain.loss(network, data.held_out, rng, 0)[0] for _ in range(max(1, 32 // self.episodes))]
+        embedded = encode(network, data.held_out)
+        return {"loss": float(torch.stack(losses).mean()), **accuracies(embedded, data.held_out, rng, shots=self.shots)}
+
+    def optimizer(self, network: nn.Module) -> torch.optim.Optimizer:
+        return torch.optim.Adam(network.parameters(), self.learning_rate)
+
+    def rate(self, step: int) -> float:
+        return 0.5 ** (step // (self.epoch * self.halve_after))
+
+
+def sample_drawings(
+    data: Images, classes: torch.Tensor, n: int, rng: torch.Generator, *, exemplar_first: bool = True
+) -> torch.Tensor:
+    """classes: (k,) → (k, n) rows: n distinct drawings of each at random, the exemplar the first where there is one."""
+    rows = data.rows[classes]  # (k, most)
+    lot = torch.rand(rows.shape, generator=rng, device=rng.device).masked_fill(rows < 0, -1)
+    if exemplar_first and data.exemplar is not None:
+        lot = lot.masked_fill(rows == data.exemplar[classes][:, None], 2)
+    return rows.gather(1, lot.topk(n).indices)
+
+
+def encode(encoder: Callable[[torch.Tensor], torch.Tensor], data: Images) -> torch.Tensor:
+    """All images through a network, or a layer of it: (n, d) float32."""
+    rows = torch.arange(len(data.pixels), device=data.pixels.device)
+    return torch.cat([encoder(data.take(part)).float() for part in rows.split(PART)])
+
+
+def accuracies(
+    features: torch.Tensor,
+    data: Images,
+    rng: torch.Generator,
+    *,
+    shots: int = 1,
+    ways: int = TEST_WAYS,
+    rounds: int = 20,
+) -> dict[str, float]:
+    """Expected accuracy of nearest-prototype choices among `ways` classes, over all drawings that are no support.
+
+    features: (n, d) of data's images. accuracy_exemplar: the exemplar (and shots − 1 others) as support, where there are
+    exemplars; accuracy_random: random drawings, the mean of `rounds` choices.
+    """
+    found = {}
+    for name, exemplar_first in (("exemplar", True), ("random", False)):
+        if exemplar_first and data.exemplar is None:
+            continue
+        values = []
+        for _ in range(1 if exemplar_first and shots == 1 else rounds):
+            classes = torch.arange(data.n_classes, device=features.device)
+            support = sample_drawings(data, classes, shots, rng, exemplar_first=exemplar_first)
+            distance = torch.cdist(features, features[support].mean(1), compute_mode="donot_use_mm_for_euclid_dist")
+            own = distance.gather(1, data.label[:, None])
+            n_nearer = (distance <= own).sum(1) - 1  # a tie counts as lost: who tells nothing apart is never right
+            query = torch.ones_like(n_nearer, dtype=torch.float64).index_fill_(0, support.flatten(), 0)
+            values.append((chance_of_nearest(n_nearer, data.n_classes, ways) * query).sum() / query.sum())
+        found[f"accuracy_{name}"] = float(torch.stack(values).mean())
+    return found
+
+
+def chance_of_nearest(n_nearer: torch.Tensor, n_classes: int, ways: int) -> torch.Tensor:
+    """The probability that none of the n_nearer classes nearer than one's own is among ways − 1 random others, float64.
+
+    C(K − 1 − c, w − 1) / C(K − 1, w − 1): what sampling episodes without end would give.
+    """
+    drawn = torch.arange(ways - 1, device=n_nearer.device, dtype=torch.float64)
+    left = n_classes - 1 - drawn  # other classes left when each distractor is drawn
+    return ((left - n_nearer[..., None]).clamp(min=0) / left).prod(-1)
+
+
+def check_ways(data: Images) -> None:
+    if data.n_classes < TEST_WAYS:
+        raise UserError(f"validation needs {TEST_WAYS} classes, {data.n_classes} are held out: hold out more, or none")
+
+
+def check_drawings(data: Images, n: int) -> None:
+    least = int((data.rows >= 0).sum(1).min())
+    if least < n:
+        raise UserError(f"an episode takes {n} drawings of a class, one class has {least}: lower shots or queries")

@@ -1,0 +1,74 @@
+"""SimCLR: two views of a drawing come to lie nearer to each other than to any other drawing (Chen et al. 2020; S2)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import nn
+from torch.nn import functional
+
+from exemplar.errors import UserError
+from exemplar.images.augment import augment, preset
+from exemplar.spaces.protonet import accuracies, check_ways, encode
+from exemplar.spaces.quickdraw_networks import Critic, critic
+from exemplar.spaces.training import Images
+
+
+@dataclass(frozen=True)
+class SimClr:
+    """network: a name in CRITICS, whose last layer is the projection that the loss sees; views: an augmentation preset, of
+    which each view of an image takes one transform; batch: images a step, two views of each; temperature: the loss's;
+    learning_rate: RMSprop's, which stays as it is."""
+
+    network: str = "conv4"
+    views: str = "moderate"
+    batch: int = 128
+    temperature: float = 0.5
+    learning_rate: float = 1e-3
+
+    def build(self, data: Images) -> Critic:
+        if self.batch < 2 or self.temperature <= 0:
+            raise UserError("SimCLR needs a batch of 2 or more, and a temperature above 0")
+        preset(self.views)
+        for images in (data, data.held_out):
+            if images is not None and len(images.pixels) < self.batch:
+                raise UserError(
+                    f"a batch of {self.batch} needs as many images, there are {len(images.pixels)}: lower batch"
+                )
+        if data.held_out is not None:
+            check_ways(data.held_out)
+        return critic(self.network, data.shape)
+
+    def loss(
+        self, network: nn.Module, data: Images, rng: torch.Generator, step: int
+    ) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
+        images = data.take(data.sample(self.batch, rng)).repeat(2, 1, 1, 1)
+        loss, correct = contrast(network(augment(images, preset(self.views), rng)), self.temperature)
+        return loss, {"accuracy": correct}
+
+    def validate(self, network: nn.Module, data: Images, rng: torch.Generator) -> dict[str, float]:
+        """loss: of views of held-out images; accuracy_…: 20-way, by distance between their 256-d features."""
+        assert data.held_out is not None and isinstance(network, Critic)
+        n_batches = max(1, min(32, len(data.held_out.pixels) // self.batch))
+        losses = [self.loss(network, data.held_out, rng, 0)[0] for _ in range(n_batches)]
+        features = encode(network.features, data.held_out)
+        return {"loss": float(torch.stack(losses).mean()), **accuracies(features, data.held_out, rng)}
+
+    def optimizer(self, network: nn.Module) -> torch.optim.Optimizer:
+        return torch.optim.RMSprop(network.parameters(), self.learning_rate)
+
+    def rate(self, step: int) -> float:
+        return 1.0
+
+
+def contrast(projected: torch.Tensor, temperature: float) -> tuple[torch.Tensor, torch.Tensor]:
+    """NT-Xent: cross-entropy of picking an image's other view among all 2b − 1 others by cosine similarity / temperature.
+
+    projected: (2b, d), the first views of b images, then their second ones. Returns the loss and the share picked rightly.
+    """
+    with torch.autocast(projected.device.type, enabled=False):
+        unit = functional.normalize(projected.float())
+        similarity = (unit @ unit.T / temperature).fill_diagonal_(-torch.inf)
+    other = torch.arange(len(unit), device=unit.device).roll(len(unit) // 2)
+    return functional.cross_entropy(similarity, other), (similarity.argmax(1) == other).float().mean()
