@@ -16,7 +16,13 @@ from exemplar.errors import UserError
 def draw_numbers(k: int) -> dict[str, Any]:
     """Sums whose last bits depend on the number of threads, from a generator named after the job."""
     values = seeds.rng("job", k).normal(size=(300, 300)).astype(np.float32)
-    return {"job": k, "product": (values @ values)[:3], "sum": float((values @ values).sum()), "none": None, "text": "é"}
+    return {
+        "job": k,
+        "product": (values @ values)[:3],
+        "sum": float((values @ values).sum()),
+        "none": None,
+        "text": "é",
+    }
 
 
 def fail_at_three(k: int) -> int:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import jobs
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
+import jobs
 from exemplar import engine
 from exemplar.errors import UserError
 from exemplar.store import Store, code_of, pack, unpack
@@ -65,7 +65,9 @@ def test_results_come_in_the_order_of_the_jobs():
 @pytest.mark.parametrize("backend", [engine.Here(), engine.Pool(2)])
 def test_a_failure_names_its_job_and_keeps_the_other_results(tmp_path, backend):
     store = Store(tmp_path / "jobs.sqlite")
-    with pytest.raises(engine.JobsFailed, match="1 of 5 jobs failed, the first 3: ValueError: three is too many") as caught:
+    with pytest.raises(
+        engine.JobsFailed, match="1 of 5 jobs failed, the first 3: ValueError: three is too many"
+    ) as caught:
         engine.map(jobs.fail_at_three, range(5), backend=backend, store=store)
     assert "Traceback" in caught.value.details
     assert engine.map(jobs.fail_at_three, [0, 1, 2, 4], store=store) == [0, 1, 2, 4]
@@ -97,7 +99,10 @@ def test_other_code_has_other_results():
     assert code_of(jobs.fail_at_three) == code_of(jobs.fail_at_three)
 
 
-@pytest.mark.parametrize("content", [b"not a database at all, but long enough to have a header of its own" * 10, b"SQLite format 3\0" + b"\1" * 500])
+@pytest.mark.parametrize(
+    "content",
+    [b"not a database at all, but long enough to have a header of its own" * 10, b"SQLite format 3\0" + b"\1" * 500],
+)
 def test_a_damaged_store_is_one_sentence(tmp_path, content):
     (tmp_path / "jobs.sqlite").write_bytes(content)
     with pytest.raises(UserError, match="cannot be used"):

@@ -60,9 +60,11 @@ def test_the_exemplar_is_the_same_image_in_any_order_of_images(seed: int) -> Non
 @given(seed=st.integers(0, 2**20), dtype=st.sampled_from([np.float32, np.float64]))
 def test_of_equal_images_the_first_is_taken(seed: int, dtype: type) -> None:
     rng = seeds.rng("ties", seed)
-    pair = rng.normal(size=(2, 300)).astype(dtype) * 100  # both are equally far from their mean, but for rounding
+    pair: np.ndarray = (
+        rng.normal(size=(2, 300)).astype(dtype) * 100
+    )  # both are equally far from their mean, but for rounding
     assert central_exemplars(pair, np.zeros(2, int)).tolist() == [0]
-    copies = np.repeat(rng.normal(size=(1, 300)).astype(dtype), 9, axis=0)
+    copies: np.ndarray = np.repeat(rng.normal(size=(1, 300)).astype(dtype), 9, axis=0)
     assert central_exemplars(copies, np.zeros(9, int)).tolist() == [0]
 
 

@@ -18,8 +18,8 @@ from scipy.spatial import cKDTree
 
 from exemplar import seeds
 from exemplar.errors import UserError
+from exemplar.files import read_npz
 from exemplar.images import ink, omniglot
-from exemplar.images.archives import read_npz
 from exemplar.images.omniglot import load_omniglot, load_omniglot_runs, load_omniglot_strokes
 
 REAL = Path(os.environ.get("EXEMPLAR_DATA", "no data")) / "omniglot"

@@ -10,7 +10,7 @@ from exemplar.errors import UserError
 from exemplar.spaces import projection
 from exemplar.spaces.projection import PROJECTIONS, Dense, Projection, Sparse, fit_calibration
 
-FAMILIES = [Sparse(64), Sparse(64, nonzeros=4), Dense(64)]
+FAMILIES: list[Projection] = [Sparse(64), Sparse(64, nonzeros=4), Dense(64)]
 
 
 def _matrix(family: Projection, n_in: int) -> np.ndarray:
@@ -111,7 +111,7 @@ def test_projections_go_by_name_and_reach_2048_dimensions() -> None:
 
 
 def test_the_radius_is_a_quantile_of_the_centred_norms() -> None:
-    # 0 … 1000 on a line: centre 500, distances 0 … 500 in steps of ½ on average; their 0.99 quantile by hand
+    # 0 … 1000 on a line, in steps of length 5: distances to the centre are 0 … 2500, evenly, so quantile q is 2500 q
     warm_up = np.arange(1001, dtype=np.float64)[:, None] * np.array([[3.0, 4.0]])
     for variant, quantile in (("paper", 0.99), ("hobj", 0.999)):
         calibration = fit_calibration(warm_up, variant)
@@ -123,7 +123,8 @@ def test_the_radius_is_a_quantile_of_the_centred_norms() -> None:
 def test_a_hand_computed_calibration() -> None:
     calibration = projection.Calibration(np.array([1.0, 1.0], np.float32), 2.0)
     given_features = np.array([[1, 1], [2, 1], [1, 4], [7, 9]], np.float32)
-    np.testing.assert_allclose(calibration.apply(given_features), [[0, 0], [0.5, 0], [0, 1], [0.6, 0.8]], atol=1e-6)
+    wanted = np.array([[0, 0], [0.5, 0], [0, 1], [0.6, 0.8]])
+    np.testing.assert_allclose(calibration.apply(given_features), wanted, atol=1e-6)
 
 
 @settings(deadline=None)

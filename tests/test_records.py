@@ -19,7 +19,9 @@ names = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8
 
 
 def some_drawings(n: int = 3, **changed: object) -> Drawings:
-    columns = dict(agent="ddpm", data="glyphs", concept=[f"c{k % 2}" for k in range(n)], exemplar=0, index=np.arange(n), seed=7)
+    columns = dict(
+        agent="ddpm", data="glyphs", concept=[f"c{k % 2}" for k in range(n)], exemplar=0, index=np.arange(n), seed=7
+    )
     return Drawings.of(**{**columns, "image": np.zeros((n, 4, 4), np.uint8), **changed})
 
 
@@ -52,20 +54,38 @@ def test_drawings_come_back_exactly_as_they_were(data, tmp_path):
 
 @settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
-    st.lists(st.tuples(names, st.floats(-1e300, 1e300), st.floats(0, 1e9), st.integers(1, 10**12)), max_size=6, unique_by=lambda row: row[0])
+    st.lists(
+        st.tuples(names, st.floats(-1e300, 1e300), st.floats(0, 1e9), st.integers(1, 10**12)),
+        max_size=6,
+        unique_by=lambda row: row[0],
+    )
 )
 def test_scores_come_back_exactly_as_they_were(tmp_path, rows):
     scores = Scores.collect([Score(name, value, (value - half, value + half), n) for name, value, half, n in rows])
     scores.save(tmp_path)
     assert Scores.load(tmp_path) == scores
-    assert list(Scores.load(tmp_path)) == [Score(name, value, (value - half, value + half), n) for name, value, half, n in rows]
+    assert list(Scores.load(tmp_path)) == [
+        Score(name, value, (value - half, value + half), n) for name, value, half, n in rows
+    ]
 
 
 def test_trials_predictions_and_maps_come_back_exactly_as_they_were(tmp_path):
     trials = some_trials()
-    log_p = np.log(np.array([[0.5, 0.5, 0], [0.1, 0.2, 0.7]], np.float32), where=[[1, 1, 0], [1, 1, 1]], out=np.full((2, 3), -np.inf, np.float32))
-    predictions = Predictions.of(agent="nearest", task=0, set=0, item=[0, 1], label=[0, 2], predicted=[1, 2], log_p=log_p)
-    maps = Maps.of(agent="person", participant="p", concept=["a"], image=np.zeros((1, 4, 4, 3), np.uint8), map=np.full((1, 4, 4), -3.5))
+    log_p = np.log(
+        np.array([[0.5, 0.5, 0], [0.1, 0.2, 0.7]], np.float32),
+        where=[[1, 1, 0], [1, 1, 1]],
+        out=np.full((2, 3), -np.inf, np.float32),
+    )
+    predictions = Predictions.of(
+        agent="nearest", task=0, set=0, item=[0, 1], label=[0, 2], predicted=[1, 2], log_p=log_p
+    )
+    maps = Maps.of(
+        agent="person",
+        participant="p",
+        concept=["a"],
+        image=np.zeros((1, 4, 4, 3), np.uint8),
+        map=np.full((1, 4, 4), -3.5),
+    )
     for table in (trials, predictions, maps):
         table.save(tmp_path)
         assert type(table).load(tmp_path) == table
@@ -133,7 +153,9 @@ def test_a_file_of_another_version_says_so(tmp_path):
     path = some_drawings().save(tmp_path)
     table = pq.read_table(path)
     about = json.loads(table.schema.metadata[b"exemplar"])
-    later = table.replace_schema_metadata({**table.schema.metadata, b"exemplar": json.dumps({**about, "version": 99}).encode()})
+    later = table.replace_schema_metadata(
+        {**table.schema.metadata, b"exemplar": json.dumps({**about, "version": 99}).encode()}
+    )
     pq.write_table(later, path)
     with pytest.raises(UserError, match="version 99 of this table, this Exemplar reads version 1"):
         Drawings.load(tmp_path)
@@ -161,7 +183,9 @@ def test_images_of_another_table_are_refused(tmp_path):
 @pytest.mark.parametrize("ending", ["parquet", "npz"])
 @pytest.mark.parametrize("keep", [0, 0.1, 0.5, 0.9, 0.999])
 def test_a_truncated_file_is_one_sentence(tmp_path, ending, keep):
-    some_drawings(50, index=np.arange(50), image=np.random.default_rng(0).integers(0, 256, (50, 9, 9), np.uint8)).save(tmp_path)
+    some_drawings(50, index=np.arange(50), image=np.random.default_rng(0).integers(0, 256, (50, 9, 9), np.uint8)).save(
+        tmp_path
+    )
     path = tmp_path / f"drawings.{ending}"
     content = path.read_bytes()
     path.write_bytes(content[: int(len(content) * keep)])

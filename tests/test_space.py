@@ -87,12 +87,12 @@ def test_batches_concept_sets_and_floats_make_no_difference(layer: str, batch: i
 def test_encoding_leaves_each_module_in_the_mode_it_was_in() -> None:
     space = tiny()
     space.network.train()
-    space.network.norm.eval()  # type: ignore[union-attr]
+    space.network.get_submodule("norm").eval()
     before = {name: value.clone() for name, value in space.network.state_dict().items()}
     space.encode(drawings(), device="cpu")
-    assert space.network.training and not space.network.norm.training  # type: ignore[union-attr]
+    assert space.network.training and not space.network.get_submodule("norm").training
     assert all(torch.equal(before[name], value) for name, value in space.network.state_dict().items())
-    assert not space.network.feature._forward_hooks  # type: ignore[union-attr]
+    assert not space.network.get_submodule("feature")._forward_hooks
 
 
 def test_drawings_are_resized_rescaled_and_binarised() -> None:
@@ -115,7 +115,7 @@ def test_photographs_are_centred_and_scaled_by_channel_and_grey_ones_have_three_
 
 
 def test_the_identity_is_that_of_weights_layer_input_and_architecture() -> None:
-    spaces = [
+    spaces: list[Space] = [
         tiny(),
         tiny("feature"),
         tiny(seed=1),
@@ -130,7 +130,7 @@ def test_the_identity_is_that_of_weights_layer_input_and_architecture() -> None:
     trained = tiny()
     before = trained.identity
     with torch.no_grad():
-        trained.network.last.bias[0] += 1e-6  # type: ignore[union-attr,index]
+        trained.network.get_parameter("last.bias")[0] += 1e-6
     assert trained.identity != before
     assert NetworkSpace("half", tiny().network.to(torch.bfloat16), DrawingInput((8, 8))).identity != before
 
@@ -274,7 +274,7 @@ def test_an_input_the_network_was_not_made_for() -> None:
 def test_weights_that_give_nan_are_told() -> None:
     space = tiny()
     with torch.no_grad():
-        space.network.last.bias[0] = torch.nan  # type: ignore[union-attr,index]
+        space.network.get_parameter("last.bias")[0] = torch.nan
     with pytest.raises(UserError, match="not finite"):
         space.encode(drawings(), device="cpu")
 

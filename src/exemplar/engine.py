@@ -10,6 +10,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import pickle
+import socket
 import sys
 import threading
 import traceback
@@ -122,6 +123,7 @@ class Ray:
             # a cluster elsewhere has its own installation, one on this machine sees what this process sees
             places = {} if self.address else {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
             try:
+                self._knock()
                 ray.init(
                     address=self.address,
                     include_dashboard=None if self.address else False,
@@ -129,8 +131,10 @@ class Ray:
                     logging_level="ERROR",
                     runtime_env={"env_vars": ONE_THREAD | places},
                 )
-            except (ConnectionError, ValueError, RuntimeError) as problem:
-                raise UserError(f"there is no Ray cluster at {self.address!r}: start one, or leave --address out") from problem
+            except (OSError, ValueError, RuntimeError) as problem:
+                raise UserError(
+                    f"there is no Ray cluster at {self.address!r}: start one, or leave --address out"
+                ) from problem
         try:
             remote = ray.remote(num_cpus=1, max_retries=0)(attempt)
             waiting = iter(enumerate(jobs))
@@ -142,7 +146,7 @@ class Ray:
                     if len(running) >= window:
                         break
                 if not running:
-                    return
+                    break
                 ready, _ = ray.wait(list(running), num_returns=1)
                 for reference in ready:
                     place = running.pop(reference)
@@ -154,6 +158,12 @@ class Ray:
         finally:
             if not joined:
                 ray.shutdown()
+
+    def _knock(self) -> None:
+        """Ray itself tries for many minutes to reach an address where nobody is; five seconds tell."""
+        if self.address not in (None, "auto", "local"):
+            host, _, port = str(self.address).removeprefix("ray://").rpartition(":")
+            socket.create_connection((host, int(port)), timeout=5).close()
 
 
 def backend(engine: str = "pool", workers: int | None = None, address: str | None = None) -> Backend:

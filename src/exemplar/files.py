@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
+import lzma
 import os
+import struct
+import tarfile
+import tokenize
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 
 from exemplar.errors import UserError, shortened
 
 PART = ".part"  # the ending of what is still being written
+
+# What NumPy, zipfile, tarfile, gzip and Pillow raise for a file that was cut, altered, or never was what its name says
+# (RuntimeError: a zip with a password).
+DAMAGE = (
+    zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError, struct.error, tokenize.TokenError, OSError, EOFError,
+    ValueError, TypeError, KeyError, IndexError, AttributeError, SyntaxError, OverflowError, MemoryError, RuntimeError,
+)  # fmt: skip
+KINDS = {"b": "true/false", "i": "whole numbers", "u": "whole numbers", "f": "numbers", "U": "text"}
 
 
 @contextmanager
@@ -39,31 +52,66 @@ def write_npz(path: Path, arrays: dict[str, np.ndarray]) -> None:
         np.savez_compressed(file, **arrays)  # type: ignore[arg-type]
 
 
-def read_npz(path: Path, names: Iterable[str] | None = None) -> dict[str, np.ndarray]:
-    """The arrays of an npz file: all of them, or those named. Nothing is unpickled."""
-    if not path.is_file():
-        raise UserError(f"there is no file {path}")
+@contextmanager
+def reading(path: Path, what: str) -> Iterator[None]:
+    """What goes wrong inside, while `path` is read as `what` ("an npz archive"), becomes a UserError."""
     try:
-        with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
-            if not isinstance(file, np.lib.npyio.NpzFile):
-                raise UserError(f"{path} holds a single array: save it as an npz with names")
-            wanted = list(names) if names is not None else file.files
-            for name in wanted:
-                if name not in file.files:
-                    raise UserError(f"{path} has no array {name!r}: it has {shortened(file.files)}")
-            return {name: file[name] for name in wanted}
+        yield
+    except FileNotFoundError as problem:
+        raise UserError(f"{path} is missing: put it there, or make or fetch it again") from problem
     except DAMAGE as problem:
-        reason = first_line(problem)
-        raise UserError(f"{path} is damaged, or no npz of plain arrays: make it again ({reason})") from problem
+        raise UserError(f"{path} cannot be read as {what} ({first_line(problem)}): make or fetch it again") from problem
 
 
-# what NumPy and zipfile raise for a file that was cut, altered, or never was what its name says
-DAMAGE = (
-    zipfile.BadZipFile, zlib.error, OSError, EOFError, ValueError, KeyError, SyntaxError, TypeError, MemoryError,
-    NotImplementedError, OverflowError, RuntimeError, IndexError, AttributeError,
-)  # fmt: skip
+def read_npz(path: Path, /, **arrays: tuple[str, int | None]) -> dict[str, np.ndarray]:
+    """Named arrays of an npz file, each checked before it is read; the others stay on disk.
+
+    arrays: name → (kinds of number allowed, one letter each as in `dtype.kind`; number of dimensions, None for any).
+    Nothing is unpickled.
+    """
+    there = npz_names(path)
+    missing = [name for name in arrays if name not in there]
+    if missing:
+        raise UserError(
+            f"{path} has no array {shortened(missing)} (it holds {shortened(there)}): it is another file, or another version"
+        )
+    with reading(path, "an npz archive"), zipfile.ZipFile(path) as archive:
+        return {name: _read_array(archive, path, name, kinds, ndim) for name, (kinds, ndim) in arrays.items()}
+
+
+def npz_names(path: Path) -> list[str]:
+    """The arrays an npz file holds, in its order."""
+    with reading(path, "an npz archive"), zipfile.ZipFile(path) as archive:
+        return [name.removesuffix(".npy") for name in archive.namelist() if name.endswith(".npy")]
+
+
+def _read_array(archive: zipfile.ZipFile, path: Path, name: str, kinds: str, ndim: int | None) -> np.ndarray:
+    member = f"{name}.npy"
+    with archive.open(member) as stream:
+        shape, dtype, start = read_npy_header(stream)
+    if dtype.kind not in kinds or (ndim is not None and len(shape) != ndim):
+        wanted = " or ".join(dict.fromkeys(KINDS[kind] for kind in kinds)) + (f" in {ndim} dimensions" if ndim else "")
+        raise UserError(
+            f"{path}: {name} must be {wanted}, it is {shape} {dtype}: it is another file, or another version"
+        )
+    # A header may promise more than the file holds: look before allocating.
+    promised = start + int(np.prod(shape, dtype=object)) * dtype.itemsize
+    if promised != archive.getinfo(member).file_size:
+        raise UserError(f"{path}: {name} is cut off or longer than its header says: make or fetch it again")
+    with archive.open(member) as stream:
+        return np.lib.format.read_array(stream, allow_pickle=False)
+
+
+def read_npy_header(stream: IO[bytes]) -> tuple[tuple[int, ...], np.dtype, int]:
+    """Shape, type and length in bytes of the header of an npy file at its beginning."""
+    version = np.lib.format.read_magic(stream)
+    header = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}.get(version)
+    if header is None:
+        raise ValueError(f"npy version {version} is not known")
+    shape, _, dtype = header(stream)
+    return shape, dtype, stream.tell()
 
 
 def first_line(problem: BaseException) -> str:
     """What an exception says, short enough for a sentence."""
-    return (str(problem).splitlines() or [type(problem).__name__])[0][:120]
+    return " ".join(str(problem).split())[:120] or type(problem).__name__

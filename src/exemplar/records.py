@@ -172,7 +172,7 @@ class Table:
                 f"{VERSION}: make it again, or use the Exemplar that wrote it"
             )
         beside = [title for title in cls.ARRAYS if title not in columns]
-        arrays = read_npz(path.with_suffix(".npz"), beside) if beside else {}
+        arrays = read_npz(path.with_suffix(".npz"), **{title: ("uf", None) for title in beside}) if beside else {}
         if seeds.digest(arrays) != about.get("arrays"):
             raise UserError(f"{path.with_suffix('.npz')} does not belong to {path.name}: make both again")
         return cls.of(**columns, **arrays)

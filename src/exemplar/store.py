@@ -1,4 +1,4 @@
-"""Results of jobs, kept as they come, under a hash of job and code: packed without pickles, in a file that a kill leaves whole."""
+"""Results of jobs, kept as they come under a hash of job and code; no pickles, and a file that a kill leaves whole."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command line: one file a command group. Everything heavy is imported inside the commands, so that help answers at once."""
+"""The command line: one file a command group. What is heavy is imported inside the commands, so that help answers at once."""
 
 from __future__ import annotations
 

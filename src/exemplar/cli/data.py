@@ -70,4 +70,8 @@ def sheet(
     some = load(name, split, size=size).sample(concepts, each, rng=seeds.rng("data sheet", seed))
     images = some.images.reshape(concepts, each, *some.shape)
     write_sheet(out, images, [some.concept[row * each] for row in range(concepts)])
-    answer({"name": some.name, "sheet": str(out), "seed": seed}, as_json=json, text=f"{out}: {concepts} concepts of {some.name}")
+    answer(
+        {"name": some.name, "sheet": str(out), "seed": seed},
+        as_json=json,
+        text=f"{out}: {concepts} concepts of {some.name}",
+    )

@@ -28,7 +28,9 @@ def list_runs(
     rows = []
     for run in found:
         done = run["provenance"]
-        rows.append((run["folder"], run["command"], run["seed"], run["variant"], done.get("state"), done.get("duration_s", "")))
+        rows.append(
+            (run["folder"], run["command"], run["seed"], run["variant"], done.get("state"), done.get("duration_s", ""))
+        )
     empty = f"no runs below {folder.resolve()}"
     answer({"runs": found}, as_json=json, text=table(header, rows) if rows else empty)
 
@@ -45,7 +47,10 @@ def show(folder: Annotated[Path, typer.Argument(help="A run folder.")], json: Js
     facts: dict[str, Any] = {key: about[key] for key in ("command", "config", "seed", "variant", "data")}
     facts |= {key: provenance.get(key, "") for key in ("state", "duration_s", "exemplar", "git", "host")}
     facts["tables"] = ", ".join(about["tables"])
-    rows = [(s.name, s.agent, s.concept, s.space, f"{s.value:.4g}", f"[{s.ci95[0]:.4g}, {s.ci95[1]:.4g}]", s.n) for s in scores]
+    rows = [
+        (s.name, s.agent, s.concept, s.space, f"{s.value:.4g}", f"[{s.ci95[0]:.4g}, {s.ci95[1]:.4g}]", s.n)
+        for s in scores
+    ]
     header = ("score", "agent", "concept", "space", "value", "95 %", "n")
     answer(about, as_json=json, text=pairs(facts) + ("\n\n" + table(header, rows) if rows else ""))
 

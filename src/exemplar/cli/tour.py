@@ -11,12 +11,16 @@ from exemplar.cli.output import Json, Seed, answer
 
 ROOMS = ("images",)  # in the order of the page; each has `studies.tour`
 Engine = Annotated[str, typer.Option("--engine", help="Who computes: here, pool or ray.")]
-Workers = Annotated[int | None, typer.Option("--workers", min=1, help="Processes of the pool; one a core unless given.")]
+Workers = Annotated[
+    int | None, typer.Option("--workers", min=1, help="Processes of the pool; one a core unless given.")
+]
 Address = Annotated[str | None, typer.Option("--address", help="A running Ray cluster, with --engine ray.")]
 
 
 def tour(
-    out: Annotated[Path, typer.Option("--out", help="The folder to write; a tour that was stopped goes on there.")] = Path("tour"),
+    out: Annotated[
+        Path, typer.Option("--out", help="The folder to write; a tour that was stopped goes on there.")
+    ] = Path("tour"),
     seed: Seed = 0,
     engine: Engine = "pool",
     workers: Workers = None,

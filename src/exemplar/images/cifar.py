@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from exemplar.errors import UserError, shortened, unknown
-from exemplar.images.archives import read_npz, reading
+from exemplar.files import read_npz, reading
 from exemplar.images.concepts import ConceptSet
 from exemplar.images.pixels import Encoded, Pixels, Plain
 

@@ -14,7 +14,7 @@ import numpy as np
 from PIL import Image
 
 from exemplar.errors import UserError, shortened
-from exemplar.images.archives import BROKEN
+from exemplar.files import DAMAGE
 from exemplar.images.concepts import ConceptSet
 from exemplar.images.pixels import Files, decode
 
@@ -76,7 +76,7 @@ def load_npz(path: Path) -> ConceptSet:
         wanted = [name for name in ("images", "concept", "group", "maker") if name in there]
         with np.load(path, allow_pickle=False) as stored:
             arrays = {name: stored[name] for name in wanted}
-    except BROKEN as problem:
+    except DAMAGE as problem:
         reason = " ".join(str(problem).split())[:120] or type(problem).__name__
         raise UserError(
             f"{path} cannot be read ({reason}): save it with numpy.savez, arrays of numbers or text"

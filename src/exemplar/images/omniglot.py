@@ -19,7 +19,8 @@ import numpy as np
 from PIL import Image
 
 from exemplar.errors import UserError, unknown
-from exemplar.images.archives import read_npz, read_tree, reading
+from exemplar.files import read_npz, reading
+from exemplar.images.archives import read_tree
 from exemplar.images.concepts import ConceptSet, Labels
 from exemplar.images.pixels import Packed
 

@@ -17,8 +17,8 @@ import numpy as np
 
 from exemplar import seeds
 from exemplar.errors import UserError, unknown
+from exemplar.files import npz_names, read_npz, reading
 from exemplar.images import ink
-from exemplar.images.archives import npz_names, read_npz, reading
 from exemplar.images.concepts import ConceptSet
 from exemplar.images.pixels import CHUNK, Plain
 

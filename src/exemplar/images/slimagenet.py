@@ -25,7 +25,7 @@ from PIL import Image
 
 from exemplar import seeds
 from exemplar.errors import UserError, shortened, unknown
-from exemplar.images.archives import read_npz, reading
+from exemplar.files import read_npz, reading
 from exemplar.images.checksums import checksum_of, pinned
 from exemplar.images.concepts import ConceptSet, Labels
 from exemplar.images.fetch import locked

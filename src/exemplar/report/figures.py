@@ -18,7 +18,9 @@ STYLE = {
 INK, ACCENT, QUIET = "#1b1b1f", "#c8472b", "#9a9aa2"
 
 
-def plot_scores(x: Sequence[float], scores: Sequence[Score], *, xlabel: str, ylabel: str, chance: float | None = None) -> str:
+def plot_scores(
+    x: Sequence[float], scores: Sequence[Score], *, xlabel: str, ylabel: str, chance: float | None = None
+) -> str:
     """Scores with their intervals over a number, as SVG; `chance` is a dashed line."""
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(5.6, 3.2), layout="constrained")

@@ -11,7 +11,6 @@ from pathlib import Path
 import jinja2
 import numpy as np
 
-
 from exemplar.files import whole_file
 from exemplar.records import Drawings, Predictions, Score
 from exemplar.report.figures import plot_scores
@@ -85,8 +84,8 @@ def images_chapter(folder: Path) -> Chapter:
             "A drawer has a hand: slant, size, pen, and how far each stroke strays. How much hands vary is a knob, so that "
             "a score can be checked against a known truth.",
             "The question in its simplest form: you have seen one drawing of each of twenty characters; whose is this new "
-            f"one? An agent that only compares pixels is right {100 * usual.value:.0f} % of the time when drawers vary as people "
-            "do. Guessing gives 5 %. How far people and learning machines get beyond that is what the rooms measure.",
+            f"one? An agent that only compares pixels is right {100 * usual.value:.0f} % of the time when drawers vary as "
+            "people do. Guessing gives 5 %. How far people and learning machines get beyond that is what the rooms measure.",
         ),
         (
             Figure.of_png(

@@ -58,8 +58,8 @@ class ProtoNet:
         self, network: nn.Module, data: Images, rng: torch.Generator, step: int
     ) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
         """Cross-entropy over an episode's classes, −‖query − prototype‖² being the logits."""
-        each, ways, device = self.shots + self.queries, min(self.ways, data.n_classes), data.pixels.device
-        turns = TURNS if self.quarter_turns else 1
+        each, turns, device = self.shots + self.queries, TURNS if self.quarter_turns else 1, data.pixels.device
+        ways = min(self.ways, data.n_classes * turns)  # fewer classes may be held out
         kinds = torch.rand((self.episodes, data.n_classes * turns), generator=rng, device=device).topk(ways).indices
         kinds = kinds.flatten()  # (episodes · ways,), distinct within an episode
         images = data.take(sample_drawings(data, kinds // turns, each, rng).flatten())
@@ -74,19 +74,17 @@ class ProtoNet:
         prototype = embedded[:, :, : self.shots].mean(2)  # (episodes, ways, d)
         query = embedded[:, :, self.shots :].flatten(1, 2)  # (episodes, ways · queries, d)
         with torch.autocast(device.type, enabled=False):  # differences of large numbers
-            logits = (
-                2 * query @ prototype.mT - prototype.square().sum(2)[:, None]
-            )  # ‖query‖² is the same for all classes
+            # ‖query‖², the same for all classes, is left out
+            logits = 2 * query @ prototype.mT - prototype.square().sum(2)[:, None]
         target = torch.arange(ways, device=device).repeat_interleave(self.queries).repeat(self.episodes)
         logits = logits.flatten(0, 1)
         return functional.cross_entropy(logits, target), {"accuracy": (logits.argmax(1) == target).float().mean()}
 
     def validate(self, network: nn.Module, data: Images, rng: torch.Generator) -> dict[str, float]:
-        """loss: of 32 episodes or more, with as many ways as there are classes at most; accuracy in 20-way episodes, with exemplars and with random drawings
-        as support."""
+        """loss: of 8 plain episodes or more; accuracy_…: 20-way, with exemplars and with random drawings as support."""
         assert data.held_out is not None
         plain = replace(self, new_classes=None, quarter_turns=False)
-        losses = [plain.loss(network, data.held_out, rng, 0)[0] for _ in range(max(1, 32 // self.episodes))]
+        losses = [plain.loss(network, data.held_out, rng, 0)[0] for _ in range(max(1, 8 // self.episodes))]
         embedded = encode(network, data.held_out)
         return {"loss": float(torch.stack(losses).mean()), **accuracies(embedded, data.held_out, rng, shots=self.shots)}
 

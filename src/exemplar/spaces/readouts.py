@@ -17,7 +17,8 @@ from torch import Tensor
 from exemplar.errors import UserError
 
 Array = np.ndarray | Tensor
-CHUNK_BYTES = 1 << 26  # of the largest thing made at once: a chunk of tasks stays near the processor
+CHUNK_BYTES = 1 << 22  # of the largest thing made at once: a chunk of tasks stays in the processor's cache
+GPU_CHUNK_BYTES = 1 << 29  # a GPU wants much to do at once
 N_NEWTON = 200  # steps at most; a dozen or two is usual
 
 
@@ -86,7 +87,7 @@ def fit_ridge(support: Array, labels: Array, n_classes: int, penalty: float = 1.
     """Least squares on one-hot targets with penalty · ‖weight‖² and a free bias; in features or in examples (the Gram
     matrix), whichever is smaller."""
     x, y = _checked(support, labels, n_classes, penalty)
-    parts = (_ridge(x[a].double(), _one_hot(y[a], n_classes), penalty) for a in _chunks(len(x), _widest(x)))
+    parts = (_ridge(x[a].double(), _one_hot(y[a], n_classes), penalty) for a in _chunks(len(x), _widest(x), x.device))
     return _joined([fitted for fitted, _ in parts], x)
 
 
@@ -95,7 +96,7 @@ def ridge_left_out(support: Array, labels: Array, n_classes: int, penalty: float
     x, y = _checked(support, labels, n_classes, penalty)
     if x.shape[1] < 2:
         raise UserError("leaving one out needs at least 2 support examples in a task, there is 1")
-    parts = (_ridge(x[a].double(), _one_hot(y[a], n_classes), penalty) for a in _chunks(len(x), _widest(x)))
+    parts = (_ridge(x[a].double(), _one_hot(y[a], n_classes), penalty) for a in _chunks(len(x), _widest(x), x.device))
     return torch.cat([left_out for _, left_out in parts]).to(x.dtype)
 
 
@@ -109,7 +110,7 @@ def fit_lda(support: Array, labels: Array, n_classes: int, shrinkage: float = 0.
         raise UserError(f"the shrinkage {shrinkage} must be above 0 and at most 1")
     _, n, d = x.shape
     parts = []
-    for a in _chunks(len(x), _widest(x)):
+    for a in _chunks(len(x), _widest(x), x.device):
         targets, examples = _one_hot(y[a], n_classes), x[a].double()
         sums = ClassSums.of(examples, y[a], n_classes)
         means = sums.means
@@ -133,7 +134,7 @@ def fit_logistic(support: Array, labels: Array, n_classes: int, penalty: float =
     """
     x, y = _checked(support, labels, n_classes, penalty)
     parts = []
-    for a in _chunks(len(x), (n_classes * min(x.shape[1], x.shape[2] + 1)) ** 2):
+    for a in _chunks(len(x), (n_classes * min(x.shape[1], x.shape[2] + 1)) ** 2, x.device):
         examples = F.pad(x[a].double(), (0, 1), value=1.0)  # the bias is the weight of a feature that is always 1
         basis = None
         if examples.shape[1] < examples.shape[2]:  # the minimum lies in the span of the examples: work in there
@@ -167,7 +168,7 @@ def fit_logistic_adam(
     x, y = _checked(support, labels, n_classes)
     n, d = x.shape[1:]
     parts = []
-    for a in _chunks(len(x), 32 * n_classes * d):
+    for a in _chunks(len(x), 2 * n_classes * d):  # alike on every device: the draws come chunk by chunk
         tasks, bound = len(x[a]), d**-0.5  # torch.nn.Linear's start
         start = torch.from_numpy(rng.uniform(-bound, bound, (tasks, n_classes, d + 1))).to(x)
         order = rng.permuted(np.tile(np.arange(n), (tasks, recipe.epochs, 1)), axis=2)
@@ -274,7 +275,7 @@ def _cholesky(matrix: Tensor) -> Tensor:
 def _tensor(values: Array, name: str) -> Tensor:
     x = torch.as_tensor(values)
     x = x if x.dtype in (torch.float32, torch.float64) else x.float()
-    if not torch.isfinite(x).all():
+    if not torch.isfinite(x.sum()) and not torch.isfinite(x).all():  # the sum tells it sooner, unless it overflows
         raise UserError(f"the {name} hold NaN or infinite features: mend them first")
     return x
 
@@ -314,9 +315,10 @@ def _widest(x: Tensor) -> int:
     return max(n * d, min(n, d) ** 2)
 
 
-def _chunks(tasks: int, numbers: int) -> Iterator[slice]:
+def _chunks(tasks: int, numbers: int, device: torch.device | None = None) -> Iterator[slice]:
     """Slices of the tasks, of which each needs so many float64 numbers at once."""
-    size = max(1, CHUNK_BYTES // (8 * numbers))
+    n_bytes = GPU_CHUNK_BYTES if device is not None and device.type == "cuda" else CHUNK_BYTES
+    size = max(1, n_bytes // (8 * numbers))
     return (slice(start, start + size) for start in range(0, tasks, size))
 
 
