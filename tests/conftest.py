@@ -11,8 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 from exemplar.images import sources
+
+torch.set_num_threads(1)  # two threads on two busy cores wait for each other
 
 
 @pytest.fixture(scope="session")

@@ -53,7 +53,8 @@ def test_every_stage_agrees_with_the_reference_implementation(name: str, encoder
     reference = _reference(name, 224)
     expected = layer_features(reference, {k: unchanged(int(np.prod(shapes[v]))) for k, v in theirs.items()}, x)
     for their_layer, layer in theirs.items():
-        np.testing.assert_allclose(ours[layer], expected[their_layer], atol=1e-4, rtol=0)
+        # the norms are folded: rounding grows with the value, which passes 50 in the early blocks
+        np.testing.assert_allclose(ours[layer], expected[their_layer], atol=1e-4, rtol=1e-6)
 
 
 @pytest.mark.parametrize("size", [131, 240])

@@ -38,7 +38,7 @@ class Tiny(nn.Module):
         return self.last(self.relu(self.feature(self.drop(self.norm(x)).flatten(1))))
 
 
-def tiny(layer: str = "", seed: int = 0, shown: Input | None = None, batch: int = 256) -> NetworkSpace:
+def tiny(layer: str = "", seed: int = 0, shown: Input | None = None, batch: int | None = None) -> NetworkSpace:
     shown = shown or DrawingInput((8, 8))
     with torch.random.fork_rng():
         torch.manual_seed(seed)

@@ -78,9 +78,10 @@ class Parabola:
 
 def test_the_rate_follows_the_schedule_and_the_curve_gives_means(data: Images) -> None:
     trained = train(Parabola(), data, steps=5, seed=0, every=2)
-    start = train(Parabola(learning_rate=0.0), data, steps=1, seed=0).network.weight
-    assert float(trained.network.weight) == pytest.approx(float(start) * 0.8**2)  # two steps of w ← w − 0.1 · 2w
-    w2 = float(start) ** 2
+    start = train(Parabola(learning_rate=0.0), data, steps=1, seed=0).network.state_dict()["weight"].item()
+    end = trained.network.state_dict()["weight"].item()
+    assert end == pytest.approx(start * 0.8**2)  # two steps of w ← w − 0.1 · 2w
+    w2 = start**2
     assert [entry["step"] for entry in trained.curve] == [2, 4, 5]
     assert [entry["step_seen"] for entry in trained.curve] == [0.5, 2.5, 4.0]
     assert [entry["loss"] for entry in trained.curve] == pytest.approx([w2 * (1 + 0.64) / 2, *2 * [w2 * 0.64**2]])
@@ -135,15 +136,20 @@ def test_looking_more_often_changes_no_weight(data: Images) -> None:
     assert weights(train(PROTONET, data, steps=6, seed=0, every=1)) == weights(train(PROTONET, data, steps=6, seed=0))
 
 
-@pytest.mark.parametrize(
-    "objective", [ProtoNet(ways=12), SimClr(batch=64, views="coded-light")], ids=["protonet", "simclr"]
-)
-def test_critics_learn_to_tell_unseen_classes_apart(objective: Objectives, data: Images) -> None:
-    first = train(objective, data, steps=1, seed=0).curve[0]
-    last = train(objective, data, steps=60, seed=0).curve[-1]
+def test_a_protonet_learns_to_tell_unseen_classes_apart(data: Images) -> None:
+    first = train(ProtoNet(ways=12), data, steps=1, seed=0).curve[0]
+    last = train(ProtoNet(ways=12), data, steps=60, seed=0).curve[-1]
     assert last["held_out_loss"] < first["held_out_loss"]
-    assert last["held_out_accuracy_exemplar"] > max(0.5, first["held_out_accuracy_exemplar"])
-    assert last["held_out_accuracy_random"] > 0.4
+    assert last["accuracy"] > 0.8
+    assert min(last["held_out_accuracy_exemplar"], last["held_out_accuracy_random"]) > 0.4  # 0.05 by chance
+
+
+def test_simclr_learns_to_match_views_of_unseen_drawings(data: Images) -> None:
+    objective = SimClr(batch=48, views="coded-light")
+    first = train(objective, data, steps=1, seed=0).curve[0]["held_out_loss"]
+    last = train(objective, data, steps=40, seed=0).curve[-1]["held_out_loss"]
+    # between log 95, when nothing is told apart, and the least there is: the other view at cosine 1, all else at −1
+    assert np.log(1 + 94 * np.exp(-4)) < last < first - 0.3 < np.log(95)
 
 
 def test_a_classifier_learns_its_classes(data: Images) -> None:
@@ -225,7 +231,7 @@ def test_a_training_that_diverges_stops_and_keeps_the_last_good_checkpoint(data:
         def rate(self, step: int) -> float:
             return 1.0 if step < 4 else 1e30
 
-    with pytest.raises(UserError, match="diverged, its loss is (inf|nan): lower the learning rate"):
+    with pytest.raises(UserError, match=r"diverged, its loss is (inf|nan): lower the learning rate"):
         train(Diverging(), data, steps=20, seed=0, every=4, folder=tmp_path)
     assert torch.load(tmp_path / CHECKPOINT, weights_only=True)["step"] == 4
 

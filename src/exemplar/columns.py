@@ -28,7 +28,7 @@ class Column:
             value = "" if self.kind == "text" else np.nan
         if isinstance(value, str):
             value = pd.Categorical.from_codes(np.zeros(n_rows, np.int8), categories=pd.Index([value], dtype=object))
-        elif not hasattr(value, "__len__"):
+        elif not has_rows(value):
             value = np.full(n_rows, value)
         if self.kind == "text":
             return self._text(value, table, name)
@@ -48,7 +48,11 @@ class Column:
         if isinstance(value, pd.Categorical):  # only the few distinct words need a look
             words, code = value.categories, value.codes
         else:
-            code, words = pd.factorize(as_array(value, text=True), use_na_sentinel=True)
+            text = as_array(value, text=True)
+            odd = next((row for row, word in enumerate(text) if not isinstance(word, str) and word is not None), None)
+            if odd is not None:
+                raise UserError(f"{table} row {odd}: {name} is {text[odd]!r:.80}, it must be text that is not empty")
+            code, words = pd.factorize(text, use_na_sentinel=True)
         for place, word in enumerate(words):
             if not isinstance(word, str) or (word == "" and not self.gaps) or not _is_unicode(word):
                 wrong = np.flatnonzero(code == place)
@@ -65,11 +69,16 @@ class Column:
         return pd.Categorical.from_codes(rank[code], categories=categories)
 
     def _number(self, values: np.ndarray, table: str, name: str) -> Any:
-        if values.dtype.kind not in "iuf":
-            try:
-                values = np.array([np.nan if v is None or v is pd.NA else v for v in values], dtype=np.float64)
-            except (TypeError, ValueError) as problem:
-                raise UserError(f"{table}: {name} must be numbers, not {values.dtype}") from problem
+        if values.dtype.kind not in "iuf":  # objects may be numbers with gaps; text that looks like a number is text
+            missing = np.array([v is None or v is pd.NA for v in values], bool)
+            number = np.array([isinstance(v, int | float | np.number) for v in values], bool)
+            if (
+                values.dtype.kind != "O"
+                or not (missing | number).all()
+                or any(isinstance(v, np.complexfloating) for v in values)
+            ):
+                raise UserError(f"{table}: {name} must be numbers, not {values.dtype}")
+            values = np.where(missing, np.nan, values).astype(np.float64)
         gap = np.isnan(values) if values.dtype.kind == "f" else np.zeros(len(values), bool)
         if not self.gaps:
             _require(~gap, values, table, name, "a number")
@@ -112,6 +121,11 @@ class Beside:
                 what = "outside [0, 1], or NaN" if self.unit else "that are NaN"
                 raise UserError(f"{table} row {row}: {name} has values {what}")
         return array
+
+
+def has_rows(value: Any) -> bool:
+    """Whether this is one value a row, rather than one for all of them."""
+    return not isinstance(value, str) and hasattr(value, "__len__") and getattr(value, "ndim", 1) > 0
 
 
 def as_array(values: Any, *, text: bool = False) -> np.ndarray:

@@ -7,6 +7,7 @@ own name (`seeds`), and one thread.
 
 from __future__ import annotations
 
+import logging
 import multiprocessing
 import os
 import pickle
@@ -128,7 +129,7 @@ class Ray:
                     address=self.address,
                     include_dashboard=None if self.address else False,
                     log_to_driver=False,
-                    logging_level="ERROR",
+                    logging_level=logging.ERROR,
                     runtime_env={"env_vars": ONE_THREAD | places},
                 )
             except (OSError, ValueError, RuntimeError) as problem:

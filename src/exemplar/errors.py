@@ -15,7 +15,7 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> UserError:
     there is no data set 'omniglott': did you mean omniglot?
     """
     names = sorted(known)
-    near = get_close_matches(name, names, n=3)
+    near = get_close_matches(name, names, n=3, cutoff=0.5)
     advice = f"did you mean {' or '.join(near)}?" if near else f"there are {shortened(names)}"
     return UserError(f"there is no {kind} {name!r}: {advice}")
 

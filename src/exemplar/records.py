@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from exemplar import seeds
-from exemplar.columns import Beside, Column
+from exemplar.columns import Beside, Column, has_rows
 from exemplar.errors import UserError, shortened, unknown
 from exemplar.files import DAMAGE, first_line, read_npz, whole_file, write_npz
 
@@ -60,7 +60,7 @@ class Table:
         for name in names:
             if name not in values and not (name in cls.COLUMNS and cls.COLUMNS[name].gaps):
                 raise UserError(f"{cls.title()} needs the column {name}, this has {shortened(values)}")
-        several = {n: len(v) for n, v in values.items() if not isinstance(v, str) and hasattr(v, "__len__")}
+        several = {n: len(v) for n, v in values.items() if has_rows(v)}
         n_rows = next(iter(several.values()), 1)
         for name, length in several.items():
             if length != n_rows:

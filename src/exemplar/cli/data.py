@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -21,7 +21,7 @@ def list_data(json: Json = False) -> None:
     """The data sets there are, their splits, and whether they are on this machine."""
     from exemplar.images.catalogue import CATALOGUE
 
-    rows = []
+    rows: list[dict[str, Any]] = []
     for entry in CATALOGUE.values():
         rows.append({"name": entry.name, "here": entry.is_here(), "splits": list(entry.splits()), "what": entry.what})
     lines = [(row["name"], "yes" if row["here"] else "no", row["what"], ", ".join(row["splits"])) for row in rows]

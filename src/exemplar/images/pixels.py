@@ -177,7 +177,7 @@ def decode(file: io.BytesIO | Path, shape: tuple[int, ...], name: str) -> np.nda
     """One image file as uint8 of this shape: grey for (h, w), RGB for (h, w, 3), resized where its size differs."""
     try:
         with Image.open(file) as opened:
-            flat = opened
+            flat: Image.Image = opened
             if opened.mode in ("RGBA", "LA", "PA") or "transparency" in opened.info:  # transparent means paper
                 rgba = opened.convert("RGBA")
                 flat = Image.alpha_composite(Image.new("RGBA", rgba.size, "white"), rgba)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
+from typing import Any
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
 from exemplar.records import Score
 
-STYLE = {
+STYLE: Any = {
     "font.size": 11, "font.family": "sans-serif", "axes.spines.top": False, "axes.spines.right": False,
     "axes.edgecolor": "#666", "axes.labelcolor": "#222", "xtick.color": "#444", "ytick.color": "#444",
     "svg.hashsalt": "exemplar", "svg.fonttype": "path", "figure.facecolor": "none", "axes.facecolor": "none",

@@ -34,9 +34,12 @@ class Conv4(nn.Module):
 
 
 def block(channels_in: int, channels_out: int) -> nn.Sequential:
-    """3×3 convolution, batch normalisation, ReLU, and half the size (rounded down)."""
+    """3×3 convolution, batch normalisation, ReLU, and half the size (rounded down).
+
+    The largest of four, then its ReLU: the same numbers and gradients as the other way round, for a quarter of the work.
+    """
     return nn.Sequential(
-        nn.Conv2d(channels_in, channels_out, 3, padding=1), nn.BatchNorm2d(channels_out), nn.ReLU(), nn.MaxPool2d(2)
+        nn.Conv2d(channels_in, channels_out, 3, padding=1), nn.BatchNorm2d(channels_out), nn.MaxPool2d(2), nn.ReLU()
     )
 
 

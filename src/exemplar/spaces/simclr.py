@@ -48,7 +48,7 @@ class SimClr:
         return loss, {"accuracy": correct}
 
     def validate(self, network: nn.Module, data: Images, rng: torch.Generator) -> dict[str, float]:
-        """loss: of views of held-out images, 8 batches at most; accuracy_…: 20-way, by distance between their 256-d features."""
+        """loss: of views of held-out images, 8 batches at most; accuracy_…: 20-way, in the 256-d layer."""
         assert data.held_out is not None and isinstance(network, Critic)
         n_batches = max(1, min(8, len(data.held_out.pixels) // self.batch))
         losses = [self.loss(network, data.held_out, rng, 0)[0] for _ in range(n_batches)]

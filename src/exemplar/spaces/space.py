@@ -26,6 +26,8 @@ from exemplar.images.sources import cache_folder
 from exemplar.spaces.stages import layer_features, layer_shapes
 
 Images = np.ndarray | ConceptSet  # (n, h, w[, 3]) uint8, or float in [0, 1], which is seen in 256 levels
+CPU_BATCH = 16  # images that stay in a processor's cache: conv4 is 3 times faster than with 256
+GPU_BATCH = 512
 N_PROBES = 4  # images computed again before kept features are believed
 
 
@@ -101,19 +103,19 @@ class Space(Protocol):
 @dataclass(frozen=True, eq=False)
 class NetworkSpace:
     """A layer of a torch network. network: takes (n, channels, *size) float32; layer: its name, or "" for the output;
-    batch: images a forward pass."""
+    batch: images a forward pass, None for what suits the device."""
 
     name: str
     network: nn.Module
     input: Input
     layer: str = ""
-    batch: int = 256
+    batch: int | None = None
 
     def __post_init__(self) -> None:
         layers = dict(self.network.named_modules(remove_duplicate=False))
         if self.layer not in layers:
             raise unknown(f"layer in {self.name}", self.layer, [layer for layer in layers if layer])
-        if self.batch < 1:
+        if self.batch is not None and self.batch < 1:
             raise UserError(f"a batch of {self.batch} images is none: give at least 1")
 
     @property
@@ -133,19 +135,20 @@ class NetworkSpace:
     def encode(self, images: Images, *, device: str = "auto") -> np.ndarray:
         """(n, d) float32, in evaluation mode. device: auto, cpu, cuda or cuda:N; the network stays there."""
         place, n = find_device(device), _count(images)
+        batch = self.batch or (CPU_BATCH if place.type == "cpu" else GPU_BATCH)
         holder, layer = (self.network, self.layer) if self.layer else (nn.Sequential(self.network), "0")
         blank = torch.zeros(1, self.input.channels, *self.input.size, device=place)
         with _evaluating(self.network, place):
             try:
                 (shape,) = layer_shapes(holder, [layer], blank).values()
                 out = np.empty((n, int(np.prod(shape))), np.float32)
-                for start in range(0, n, self.batch):
-                    seen = torch.from_numpy(self.input.prepare(_take(images, start, start + self.batch))).to(place)
+                for start in range(0, n, batch):
+                    seen = torch.from_numpy(self.input.prepare(_take(images, start, start + batch))).to(place)
                     # copied at once: a network may go on to overwrite what a layer gave
                     keep = {layer: lambda features: features.to(torch.float32, copy=True)}
                     out[start : start + len(seen)] = layer_features(holder, keep, seen)[layer]
             except torch.OutOfMemoryError as problem:
-                raise UserError(f"{self.batch} images at once are too many for {place}: lower the batch") from problem
+                raise UserError(f"{batch} images at once are too many for {place}: lower the batch") from problem
             except RuntimeError as problem:
                 size = f"{self.input.size[0]} × {self.input.size[1]} px with {self.input.channels} channels"
                 raise UserError(
@@ -282,6 +285,9 @@ def _evaluating(network: nn.Module, device: torch.device) -> Iterator[None]:
     """In evaluation mode on a device; each module's mode is given back afterwards."""
     modes = {module: module.training for module in network.modules()}
     network.eval().to(device)
+    if device.type == "cpu" and all(weight.ndim <= 4 for weight in network.parameters()):
+        # the same numbers in another order: convolutions run up to twice as fast
+        network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
     try:
         yield
     finally:

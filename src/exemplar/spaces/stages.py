@@ -254,7 +254,8 @@ def _extra(package: str) -> Any:
     try:
         return import_module(package)
     except ImportError as problem:
-        raise UserError(f"{package} is not installed: pip install 'exemplar[encoders]'") from problem
+        reason = first_line(problem)  # itself absent, or something that it needs
+        raise UserError(f"{package} cannot be imported ({reason}): pip install 'exemplar[encoders]'") from problem
 
 
 def _not_loaded(name: str, problem: Exception) -> UserError:

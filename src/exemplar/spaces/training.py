@@ -184,7 +184,7 @@ def train(
     if isinstance(outcome, UserError):
         raise outcome
     network = _fresh(objective, data, seed)
-    network.load_state_dict(outcome["network"])
+    network.load_state_dict({name: torch.as_tensor(array) for name, array in outcome["network"].items()})
     return Trained(network.eval(), outcome["curve"], outcome["seconds"])
 
 
@@ -209,7 +209,10 @@ class _Run:
             return problem
 
     def run(self, fabric: Fabric) -> dict[str, Any]:
-        objective, network = self.objective, _fresh(self.objective, self.data, self.seed).to(fabric.device)
+        objective, network = self.objective, _fresh(self.objective, self.data, self.seed)
+        network.to(
+            fabric.device, memory_format=torch.channels_last
+        )  # convolutions take two thirds of the time, also on a CPU
         optimizer = objective.optimizer(network)
         rates = [group["lr"] for group in optimizer.param_groups]
         state = self.resume(network, optimizer)
@@ -250,7 +253,8 @@ class _Run:
                 raise problem
             bar.show(step + 1, entry)
         bar.close()
-        weights = {name: value.cpu() for name, value in network.state_dict().items()}
+        # as arrays: a tensor sent from another process is gone with it
+        weights = {name: value.cpu().numpy() for name, value in network.state_dict().items()}
         return {"network": weights, "curve": state["curve"], "seconds": state["seconds"]}
 
     def resume(self, network: nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, Any]:

@@ -1,0 +1,149 @@
+"""The command line as a user meets it, with right and wrong words."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from conftest import mistake
+from exemplar.errors import UserError, shortened, unknown
+
+NO_DATA = {"EXEMPLAR_DATA": None, "EXEMPLAR_CACHE": "/nonexistent/cache"}
+
+
+def test_help_names_the_commands(exemplar):
+    said = exemplar("--help")
+    assert said.code == 0
+    for word in ("tour", "data", "runs", "--debug"):
+        assert word in said.out
+
+
+def test_data_list_says_what_is_here(exemplar):
+    rows = {row["name"]: row for row in exemplar("data", "list", "--json", env=NO_DATA).json()["data"]}
+    assert set(rows) == {"glyphs", "omniglot", "quickdraw", "cifar-fs", "fc100", "slimagenet64"}
+    assert rows["glyphs"]["here"] and not rows["omniglot"]["here"]
+    assert "weak-test" in rows["omniglot"]["splits"]
+
+
+def test_glyphs_need_no_data_at_all(exemplar):
+    about = exemplar("data", "show", "glyphs", "--split", "weak-test", "--json", env=NO_DATA).json()
+    assert (about["concepts"], about["drawings"]) == (90, 1800)
+    train = exemplar("data", "show", "glyphs", "--split", "weak-train", "--json", env=NO_DATA).json()
+    assert (train["concepts"], train["drawings"]) == (779, 15580)
+
+
+@pytest.mark.parametrize(("split", "concepts", "drawings"), [("weak-test", 150, 3000), ("weak-train", 1473, 29460)])
+def test_omniglot_has_the_counts_of_the_papers(exemplar, real_data, split, concepts, drawings):
+    real_data("omniglot")
+    about = exemplar("data", "show", "omniglot", "--split", split, "--json").json()
+    assert (about["concepts"], about["drawings"]) == (concepts, drawings)
+
+
+def test_a_sheet_is_a_picture_of_the_size_asked_for(exemplar, tmp_path):
+    said = exemplar("data", "sheet", "glyphs", "--concepts", "3", "--each", "4", "--out", tmp_path / "a.png", "--json")
+    assert json.loads(said.out)["sheet"] == str(tmp_path / "a.png")
+    exemplar("data", "sheet", "glyphs", "--concepts", "3", "--each", "4", "--out", tmp_path / "b.png")
+    with Image.open(tmp_path / "a.png") as sheet:
+        assert sheet.size == (4 + 4 * 109, 4 + 3 * 126)
+        ink = np.asarray(sheet.convert("L")) < 60
+    assert 0.01 < ink.mean() < 0.2
+    assert (tmp_path / "a.png").read_bytes() == (tmp_path / "b.png").read_bytes()
+
+
+def test_ones_own_folder_of_images_works(exemplar, tmp_path):
+    rng = np.random.default_rng(0)
+    for concept in ("cat", "dog"):
+        (tmp_path / "mine" / concept).mkdir(parents=True)
+        for k in range(3):
+            Image.fromarray(rng.integers(0, 256, (20, 20, 3), np.uint8)).save(tmp_path / "mine" / concept / f"{k}.png")
+    about = exemplar("data", "show", tmp_path / "mine", "--json").json()
+    assert (about["concepts"], about["images"], about["shape"]) == (2, 6, [20, 20, 3])
+    assert "drawings" not in about
+    assert (
+        exemplar("data", "sheet", tmp_path / "mine", "--concepts", "2", "--each", "3", "--out", tmp_path / "s.png").code
+        == 0
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "part"),
+    [
+        (("data", "show", "omniglott"), "did you mean omniglot?"),
+        (
+            ("data", "show", "glyphs", "--split", "weak-tset"),
+            "there is no split of glyphs 'weak-tset': did you mean weak-test",
+        ),
+        (("data", "show", "glyphs", "--size", "0"), "Invalid value for '--size'"),
+        (("data", "show"), "Missing argument"),
+        (("data", "shwo", "glyphs"), "No such command 'shwo'"),
+        (("data", "show", "glyphs", "--splat", "x"), "No such option: --splat"),
+        (
+            ("data", "sheet", "glyphs", "--concepts", "5000"),
+            "needs 5000 concepts of at least 10 images, glyphs/weak-test has 90",
+        ),
+        (("data", "sheet", "glyphs", "--out", "sheet.bmp"), "a sheet is a PNG"),
+        (("data", "sheet", "glyphs", "--out", "/proc/nowhere/sheet.png"), "cannot be written"),
+        (("data", "fetch", "glyphs"), "needs no fetching"),
+        (("data", "fetch", "imagenet"), "there is no data set 'imagenet'"),
+        (("runs", "show", "nowhere"), "is no run folder"),
+        (("runs", "list", "nowhere"), "there is no folder nowhere"),
+        (("tour", "--engine", "cloud"), "there is no engine 'cloud'"),
+        (("tour", "--address", "here:1"), "--address belongs to --engine ray"),
+    ],
+)
+def test_a_mistake_is_one_sentence_and_exit_code_two(exemplar, tmp_path, words, part):
+    said = exemplar(*words, cwd=tmp_path)
+    assert part in mistake(said)
+    assert not list(tmp_path.iterdir())
+
+
+def test_debug_shows_the_traceback(exemplar):
+    said = exemplar("data", "show", "omniglott", "--debug")
+    assert said.code == 2 and "Traceback" in said.err
+
+
+def test_what_is_not_on_the_machine_says_how_to_get_it(exemplar, tmp_path):
+    nobody = {"http_proxy": "http://127.0.0.1:9", "https_proxy": "http://127.0.0.1:9", "EXEMPLAR_CACHE": str(tmp_path)}
+    sentence = mistake(exemplar("data", "show", "omniglot", env={**NO_DATA, **nobody}))
+    assert "omniglot" in sentence
+
+
+def test_the_tour_tells_a_newcomer_what_this_is(exemplar, tmp_path):
+    said = exemplar("tour", "--out", "tour", "--json", cwd=tmp_path, env=NO_DATA)
+    assert said.code == 0, said.err
+    page = (tmp_path / "tour" / "index.html").read_text(encoding="utf-8")
+    assert "What can you do after seeing something once?" in page and page.count("<figure>") >= 4
+    assert not re.search(r"""(src|href|url)\s*[=(]\s*["']?(http|//)""", page)  # one file that needs no network
+    before = {p.name: p.read_bytes() for p in (tmp_path / "tour" / "images").iterdir()}
+    assert exemplar("tour", "--out", "tour", cwd=tmp_path, env=NO_DATA).code == 0
+    assert {p.name: p.read_bytes() for p in (tmp_path / "tour" / "images").iterdir()} == before
+    listed = exemplar("runs", "list", "--json", cwd=tmp_path).json()["runs"]
+    assert [run["provenance"]["state"] for run in listed] == ["finished"] * len(said.json()["rooms"])
+    shown = exemplar("runs", "show", "tour/images", "--json", cwd=tmp_path).json()
+    accuracy = [score["value"] for score in shown["scores"]]
+    assert (
+        accuracy == sorted(accuracy, reverse=True) and accuracy[0] > 0.8 > 0.05
+    )  # hands that vary more are harder to read
+    assert "naming_accuracy" in exemplar("runs", "show", "tour/images", cwd=tmp_path).out
+
+
+def test_a_tour_into_somebody_elses_folder_is_refused(exemplar, tmp_path):
+    (tmp_path / "images").mkdir()
+    (tmp_path / "images" / "holiday.jpg").write_bytes(b"")
+    assert "is not empty and holds no run" in mistake_after_progress(exemplar("tour", "--out", tmp_path))
+
+
+def mistake_after_progress(said) -> str:
+    assert said.code == 2
+    return said.err.strip().splitlines()[-1]
+
+
+def test_errors_offer_near_names():
+    assert str(unknown("split", "weak", ["weak-test", "weak-train"])).endswith("did you mean weak-test or weak-train?")
+    assert str(unknown("split", "xyz", ["a", "b"])) == "there is no split 'xyz': there are a, b"
+    assert shortened(range(10), most=3) == "0, 1, 2 and 7 more" and shortened([]) == "none"
+    assert issubclass(UserError, Exception)
