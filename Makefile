@@ -31,7 +31,7 @@ speed: .venv/.installed-dev  ## how fast, next to a peer in the same run
 	for script in speed/*.py; do echo "== $$script"; $(BIN)/python "$$script"; done
 
 results: .venv/.installed  ## docs/results.md from the committed results; says what no longer matches
-	$(BIN)/python -m exemplar.report.results
+	$(BIN)/exemplar results page
 
 clean:
 	rm -rf .venv build .pytest_cache .ruff_cache .mypy_cache

@@ -14,7 +14,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from PIL import Image
-from scipy.spatial import cKDTree
 
 from exemplar import seeds
 from exemplar.errors import UserError
@@ -330,27 +329,6 @@ def test_the_real_drawings_are_ink_on_paper_and_named_as_in_the_archives() -> No
     assert drawings.concepts[-1] == "ULOG/character26"
     assert (len(drawings.group.names), len(drawings.maker.names)) == (50, 20)
     assert 0.05 < (drawings.take(np.arange(0, 32460, 50)) > 0).mean() < 0.12
-
-
-@needs_real
-def test_modified_hausdorff_distance_errs_as_often_as_published() -> None:
-    """Dubuisson & Jain's distance between centred ink has 38.8 % errors in the official runs."""
-    runs = load_omniglot_runs(REAL)
-    wrong = []
-    for training, test, answer in zip(runs.training, runs.test, runs.answer, strict=True):
-        known, asked = (
-            [points - points.mean(axis=0) for points in map(np.argwhere, part)] for part in (training, test)
-        )
-        distance = np.maximum(mean_distance(asked, known), mean_distance(known, asked).T)
-        wrong.append(distance.argmin(axis=1) != answer)
-    assert 100 * np.mean(wrong) == pytest.approx(38.8, abs=0.1)
-
-
-def mean_distance(start: list[np.ndarray], end: list[np.ndarray]) -> np.ndarray:
-    """(len(start), len(end)): mean distance from the points of one drawing to the nearest of another."""
-    first = np.cumsum([0, *map(len, start)])
-    nearest = [cKDTree(points).query(np.concatenate(start))[0] for points in end]
-    return np.stack([np.add.reduceat(near, first[:-1]) / np.diff(first) for near in nearest], axis=1)
 
 
 @needs_real

@@ -71,7 +71,7 @@ class Column:
     def _number(self, values: np.ndarray, table: str, name: str) -> Any:
         if values.dtype.kind not in "iuf":  # objects may be numbers with gaps; text that looks like a number is text
             missing = np.array([v is None or v is pd.NA for v in values], bool)
-            number = np.array([isinstance(v, int | float | np.number) for v in values], bool)
+            number = np.array([isinstance(v, int | float | np.integer | np.floating) for v in values], bool)
             if (
                 values.dtype.kind != "O"
                 or not (missing | number).all()

@@ -9,7 +9,7 @@ import traceback
 import typer
 
 from exemplar import __version__
-from exemplar.cli import data, runs, tour
+from exemplar.cli import data, results, runs, tour
 from exemplar.errors import UserError
 
 app = typer.Typer(
@@ -22,6 +22,7 @@ app = typer.Typer(
 )
 app.add_typer(data.app, name="data")
 app.add_typer(runs.app, name="runs")
+app.add_typer(results.app, name="results")
 app.command("tour")(tour.tour)
 
 

@@ -13,11 +13,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.spatial import cKDTree
 
 from exemplar import engine, seeds, stats
 from exemplar.images.catalogue import load
 from exemplar.images.concepts import ConceptSet
 from exemplar.images.glyphs import GlyphsConfig, load_glyphs, redraw
+from exemplar.images.omniglot import load_omniglot_runs
+from exemplar.images.sources import obtain
 from exemplar.records import Drawings, Predictions, Score, Scores
 from exemplar.runs import Run, open_run
 
@@ -100,10 +103,42 @@ def sample_naming(source: str, config: NamingConfig, seed: int, task: int) -> tu
     return _source(source).sample(config.ways, 2, rng=rng), rng.permutation(config.ways)
 
 
+def naming_result(run: Run, seed: int) -> Scores:
+    """How hard each set is for pixels: glyphs at three spreads beside Omniglot."""
+    sources = ["glyphs@0.5", "glyphs@1.0", "glyphs@2.0", "omniglot/weak-test"]
+    return name_by_pixels(run, sources, NamingConfig(), seed=seed)[1]
+
+
+def official_runs_result(run: Run, seed: int) -> Scores:
+    """Omniglot's 20 official one-shot runs by the modified Hausdorff distance between centred ink (Dubuisson & Jain)."""
+    wrong = np.array(run.map(name_by_ink, range(20), label="official runs"))  # (20 runs,) share of errors
+    error = stats.bootstrap(wrong, rng=seeds.rng("official runs", seed))
+    agent = "modified Hausdorff on the official runs"
+    scores = Scores.collect([Score("naming_error", error.value, (error.lo, error.hi), error.n, agent=agent)])
+    run.save(scores)
+    return scores
+
+
+def name_by_ink(number: int) -> float:
+    """The share of errors in one official run, 20 drawings to name among 20."""
+    runs = load_omniglot_runs(obtain("omniglot"))
+    seen, new = ([p - p.mean(axis=0) for p in map(np.argwhere, part[number])] for part in (runs.training, runs.test))
+    distance = np.maximum(_mean_distance(new, seen), _mean_distance(seen, new).T)
+    return float((distance.argmin(axis=1) != runs.answer[number]).mean())
+
+
+def _mean_distance(start: list[np.ndarray], end: list[np.ndarray]) -> np.ndarray:
+    """(len(start), len(end)): mean distance from the points of one drawing to the nearest of another."""
+    first = np.cumsum([0, *map(len, start)])
+    nearest = [cKDTree(points).query(np.concatenate(start))[0] for points in end]
+    return np.stack([np.add.reduceat(near, first[:-1]) / np.diff(first) for near in nearest], axis=1)
+
+
 def tour(folder: Path, *, seed: int = 0, backend: engine.Backend | None = None) -> None:
     """The images' part of `exemplar tour`: alphabets, drawers at several spreads, and naming by pixels."""
     config = NamingConfig(n_tasks=100)
-    with open_run(folder, command="tour images", config=config, seed=seed, backend=backend) as run:
+    data = {"glyphs/weak-test": load_glyphs("weak-test").fingerprint}
+    with open_run(folder, command="tour images", config=config, seed=seed, data=data, backend=backend) as run:
         if run.finished:
             return
         run.save(_alphabets(seed))
