@@ -42,13 +42,13 @@ clean:
 	touch $@
 
 .venv/.installed: .venv/.made pyproject.toml
-	$(BIN)/python -m pip install --quiet --editable .
+	$(BIN)/python -m pip install -qq --editable .
 	touch $@
 
 .venv/.installed-dev: .venv/.made pyproject.toml
-	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	$(BIN)/python -m pip install -qq --editable '.[dev]'
 	touch $@ .venv/.installed
 
 .venv/.installed-all: .venv/.made pyproject.toml
-	$(BIN)/python -m pip install --quiet --editable '.[dev,cluster]'
+	$(BIN)/python -m pip install -qq --editable '.[dev,cluster]'
 	touch $@ .venv/.installed-dev .venv/.installed

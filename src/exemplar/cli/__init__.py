@@ -9,7 +9,7 @@ import traceback
 import typer
 
 from exemplar import __version__
-from exemplar.cli import data, results, runs, tour
+from exemplar.cli import data, results, runs, spaces, tour
 from exemplar.errors import UserError
 
 app = typer.Typer(
@@ -21,6 +21,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(data.app, name="data")
+app.add_typer(spaces.app, name="spaces")
 app.add_typer(runs.app, name="runs")
 app.add_typer(results.app, name="results")
 app.command("tour")(tour.tour)

@@ -66,8 +66,8 @@ class Cosine(nn.Module):
         self.sharpness = nn.Parameter(torch.tensor(SHARPNESS))
 
     def forward(self, features: Tensor) -> Tensor:
-        cosine = functional.normalize(features.float()) @ functional.normalize(self.weight).T
-        return self.sharpness * cosine.float()
+        with torch.autocast(features.device.type, enabled=False):  # a few bits would not do for what is then sharpened
+            return self.sharpness * functional.normalize(features.float()) @ functional.normalize(self.weight).T
 
 
 class Learner(nn.Module):

@@ -19,13 +19,15 @@ from exemplar.spaces.training import Images
 class SimClr:
     """network: a name in CRITICS, whose last layer is the projection that the loss sees; views: an augmentation preset, of
     which each view of an image takes one transform; batch: images a step, two views of each; temperature: the loss's;
-    learning_rate: RMSprop's, which stays as it is."""
+    learning_rate: RMSprop's, which stays as it is; threshold: a view is rescaled to fill [0, 1] and binarised again, as
+    drawings are before any critic sees them (so did the authors' code)."""
 
     network: str = "conv4"
     views: str = "moderate"
     batch: int = 128
     temperature: float = 0.5
     learning_rate: float = 1e-3
+    threshold: float = 0.5
 
     def build(self, data: Images) -> Critic:
         if self.batch < 2 or self.temperature <= 0:
@@ -44,7 +46,8 @@ class SimClr:
         self, network: nn.Module, data: Images, rng: torch.Generator, step: int
     ) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
         images = data.take(data.sample(self.batch, rng)).repeat(2, 1, 1, 1)
-        loss, correct = contrast(network(augment(images, preset(self.views), rng)), self.temperature)
+        views = binarised(augment(images, preset(self.views), rng), self.threshold)
+        loss, correct = contrast(network(views), self.temperature)
         return loss, {"accuracy": correct}
 
     def validate(self, network: nn.Module, data: Images, rng: torch.Generator) -> dict[str, float]:
@@ -60,6 +63,12 @@ class SimClr:
 
     def rate(self, step: int) -> float:
         return 1.0
+
+
+def binarised(images: torch.Tensor, threshold: float) -> torch.Tensor:
+    """images: (b, c, h, w) → 0 or 1: ink where above the threshold of the way from an image's least to its largest value."""
+    low, high = images.amin((1, 2, 3), keepdim=True), images.amax((1, 2, 3), keepdim=True)
+    return (images - low > threshold * (high - low)).to(images.dtype)
 
 
 def contrast(projected: torch.Tensor, temperature: float) -> tuple[torch.Tensor, torch.Tensor]:

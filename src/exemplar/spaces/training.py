@@ -11,6 +11,7 @@ import math
 import pickle
 import shutil
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
@@ -179,12 +180,16 @@ def train(
     fabric = _fabric(device, devices, precision)
     if replay and (fabric.device.type != "cuda" or devices > 1):
         raise UserError("a step can only be replayed on a single GPU: leave replay out, or use --device cuda")
-    run = _Run(objective, data, steps, seed, folder, compile, replay, every)
-    outcome = fabric.launch(run.guarded)
-    if isinstance(outcome, UserError):
-        raise outcome
+    with tempfile.TemporaryDirectory() as scratch:  # other processes leave their result in a file
+        place = Path(scratch) if folder is None and devices > 1 else folder
+        run = _Run(objective, data, steps, seed, place, compile, replay, every)
+        outcome = fabric.launch(run.guarded)
+        if isinstance(outcome, UserError):
+            raise outcome
+        if place is not None:
+            outcome = load_checkpoint(place / CHECKPOINT, run.identity)
     network = _fresh(objective, data, seed)
-    network.load_state_dict({name: torch.as_tensor(array) for name, array in outcome["network"].items()})
+    network.load_state_dict(outcome["network"])
     return Trained(network.eval(), outcome["curve"], outcome["seconds"])
 
 
@@ -201,18 +206,19 @@ class _Run:
     replay: bool
     every: int
 
-    def guarded(self, fabric: Fabric) -> dict[str, Any] | UserError:
-        """Another process's exception would reach the caller as a traceback in text: a UserError is returned instead."""
+    def guarded(self, fabric: Fabric) -> dict[str, Any] | UserError | None:
+        """The result, or the UserError, which as another process's exception would reach the caller as a traceback in text.
+        With a folder the result is its checkpoint: weights would block the narrow pipe between processes for ever."""
         try:
-            return self.run(fabric)
+            outcome = self.run(fabric)
         except UserError as problem:
             return problem
+        return outcome if self.folder is None else None
 
     def run(self, fabric: Fabric) -> dict[str, Any]:
         objective, network = self.objective, _fresh(self.objective, self.data, self.seed)
-        network.to(
-            fabric.device, memory_format=torch.channels_last
-        )  # convolutions take two thirds of the time, also on a CPU
+        # channels last: convolutions take two thirds of the time, also on a CPU
+        network.to(fabric.device, memory_format=torch.channels_last)  # type: ignore[call-overload]
         optimizer = objective.optimizer(network)
         rates = [group["lr"] for group in optimizer.param_groups]
         state = self.resume(network, optimizer)
@@ -253,9 +259,7 @@ class _Run:
                 raise problem
             bar.show(step + 1, entry)
         bar.close()
-        # as arrays: a tensor sent from another process is gone with it
-        weights = {name: value.cpu().numpy() for name, value in network.state_dict().items()}
-        return {"network": weights, "curve": state["curve"], "seconds": state["seconds"]}
+        return {"network": network.state_dict(), "curve": state["curve"], "seconds": state["seconds"]}
 
     def resume(self, network: nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, Any]:
         """Put the folder's checkpoint, if there is one, into both; where training stands: step, curve, seconds."""

@@ -1,0 +1,115 @@
+"""exemplar spaces: the critics and encoders through which images are seen."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from exemplar.cli.output import Json, answer, pairs, table
+
+app = typer.Typer(help="How it is seen: list, train and use critics and encoders.", no_args_is_help=True)
+
+Name = Annotated[str, typer.Argument(help="A space (see `exemplar spaces list`).")]
+Device = Annotated[str, typer.Option("--device", help="auto, cpu or cuda.")]
+
+
+@app.command("list")
+def list_spaces(json: Json = False) -> None:
+    """The spaces that ship, the pretrained stages, and the recipes to train more."""
+    from exemplar.spaces.recipes import RECIPES
+    from exemplar.spaces.stages import list_stages
+    from exemplar.spaces.zoo import list_spaces as shipped
+    from exemplar.spaces.zoo import load_card
+
+    cards = [load_card(name) for name in shipped()]
+    spaces = [
+        {"name": c.name, "data": c.data, "layer": c.layer, "scores": c.scores, "seconds": c.seconds} for c in cards
+    ]
+    rows = []
+    for card in cards:
+        best = ", ".join(
+            f"{key.removeprefix('held_out_')} {value:.3f}" for key, value in card.scores.items() if "accuracy" in key
+        )
+        rows.append((card.name, card.data, card.layer or "output", best))
+    stages = [stage.name for stage in list_stages()]
+    text = table(("space", "trained on", "layer", "on what was held out"), rows)
+    text += f"\n\n{len(stages)} pretrained stages: {stages[0]}, {stages[1]} … {stages[-1]}"
+    text += f"\nRecipes (add -s0, -s1, … for a seed): {', '.join(RECIPES)}"
+    answer({"spaces": spaces, "stages": stages, "recipes": list(RECIPES)}, as_json=json, text=text)
+
+
+@app.command()
+def card(name: Name, json: Json = False) -> None:
+    """What a shipped space is: data and concepts seen, configuration, seed, test numbers, time."""
+    from dataclasses import asdict
+
+    from exemplar.spaces.zoo import load_card
+
+    about: dict[str, Any] = asdict(load_card(name))
+    shown = {
+        **about,
+        "concepts": f"{len(about['concepts'])}, see --json",
+        "curve": f"{len(about['curve'])} points, see --json",
+    }
+    answer(about, as_json=json, text=pairs(shown))
+
+
+@app.command()
+def train(
+    name: Annotated[str, typer.Argument(help="A recipe with a seed, such as protonet-omniglot-s3.")],
+    out: Annotated[Path, typer.Option("--out", help="The folder for weights and card.")] = Path("spaces"),
+    steps: Annotated[int | None, typer.Option("--steps", min=1, help="Fewer or more than the recipe's.")] = None,
+    device: Device = "auto",
+    json: Json = False,
+) -> None:
+    """Train a space by its recipe; a training that was stopped goes on."""
+    from exemplar.spaces.recipes import train_space
+
+    trained = train_space(name, out, work=out / "training" / name, device=device, steps=steps)
+    last = {key: round(value, 5) for key, value in trained.curve[-1].items()}
+    result = {"space": name, "folder": str(out), "seconds": round(trained.seconds, 1), **last}
+    answer(result, as_json=json, text=pairs(result))
+
+
+@app.command()
+def encode(
+    name: Annotated[str, typer.Argument(help="A shipped space, or a stage such as efficientnet-lite0/block03.")],
+    data: Annotated[str, typer.Option("--data", help="A data set, a folder of images, or an npz file.")],
+    split: Annotated[str | None, typer.Option("--split", help="Which part of the data set.")] = None,
+    layer: Annotated[str | None, typer.Option("--layer", help="Another layer than the space's own.")] = None,
+    out: Annotated[Path, typer.Option("--out", help="The npz to write: features, concept, group, maker.")] = Path(
+        "features.npz"
+    ),
+    device: Device = "auto",
+    json: Json = False,
+) -> None:
+    """Features of a data set in a space, as an npz."""
+    import numpy as np
+
+    from exemplar.errors import UserError
+    from exemplar.files import write_npz
+    from exemplar.images.catalogue import load
+    from exemplar.spaces.space import encode_kept, find_device
+    from exemplar.spaces.stages import encode_stages
+    from exemplar.spaces.zoo import load_space
+
+    if out.suffix != ".npz":
+        raise UserError(f"features are an npz: call {out} something.npz")
+    images = load(name=data, split=split)
+    if "/" in name:
+        if layer is not None:
+            raise UserError(f"{name} names its layer already: leave --layer out")
+        features = encode_stages([name], images, device=str(find_device(device)))[name]
+    else:
+        features = encode_kept(load_space(name, layer=layer), images, device=device)
+    labels = {kind: np.array(column.names)[column.code] for kind, column in
+              (("concept", images.concept), ("group", images.group), ("maker", images.maker))}  # fmt: skip
+    write_npz(out, {"features": features, **labels})
+    result = {"space": name, "data": images.name, "features": list(features.shape), "file": str(out)}
+    answer(
+        result,
+        as_json=json,
+        text=f"{out}: {features.shape[0]} × {features.shape[1]} features of {images.name} in {name}",
+    )

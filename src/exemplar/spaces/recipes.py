@@ -1,0 +1,178 @@
+"""How each space that ships was trained: its name says network or objective, data, variant and seed; here is the rest.
+
+`exemplar spaces train NAME` follows a recipe from the data to weights and card. A recipe's training needs only torch, so that
+`make_images` and `finish` can be done on one machine and the training between them on another.
+"""
+
+from __future__ import annotations
+
+import platform
+import re
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from exemplar import __version__
+from exemplar.errors import UserError, unknown
+from exemplar.spaces.backbone import Pretraining
+from exemplar.spaces.meta import Maml
+from exemplar.spaces.protonet import ProtoNet
+from exemplar.spaces.simclr import SimClr
+from exemplar.spaces.training import Images, Objective, Trained, train
+
+OMNIGLOT, GLYPHS = ("omniglot", "weak-train", "weak-test"), ("glyphs", "weak-train", "weak-test")
+BACKGROUND = ("omniglot", "background", "evaluation")
+QUICKDRAW = ("quickdraw", "train", "test")
+CIFAR_FS, FC100 = ("cifar-fs", "train", "val"), ("fc100", "train", "val")
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """data: name, split to train on, split to look at; size: px; threshold: of binarising drawings, None for photographs;
+    exemplars: the space whose class centres are the exemplars, where the objective asks for them."""
+
+    objective: Objective
+    data: tuple[str, str, str]
+    steps: int
+    size: int = 50
+    threshold: float | None = 0.5
+    exemplars: str | None = None
+
+    @property
+    def layer(self) -> str:
+        """The layer that is meant when the space is named: what diversity is measured in, or a backbone's output."""
+        return "" if isinstance(self.objective, Pretraining) else "feature"
+
+
+SIMCLR = Recipe(SimClr(), OMNIGLOT, steps=23_000)
+PROTONET = Recipe(ProtoNet(), OMNIGLOT, steps=23_000, exemplars="simclr-omniglot-s0")
+WRN = Recipe(Pretraining(), CIFAR_FS, steps=12_000, size=32, threshold=None)
+
+RECIPES = {
+    "simclr-omniglot": SIMCLR,
+    "simclr-omniglot-light": replace(SIMCLR, objective=SimClr(views="light")),
+    "simclr-omniglot-strong": replace(SIMCLR, objective=SimClr(views="strong")),
+    "simclr-omniglot-coded": replace(SIMCLR, objective=SimClr(views="coded")),
+    "protonet-omniglot": PROTONET,
+    # for the official one-shot runs, whose characters are all in `evaluation` and whose support is any drawing
+    "protonet-omniglot-background": replace(PROTONET, data=BACKGROUND, exemplars=None),
+    "maml-omniglot": Recipe(Maml(), OMNIGLOT, steps=6_000, exemplars="simclr-omniglot-s0"),
+    "simclr-glyphs": replace(SIMCLR, data=GLYPHS),
+    "protonet-glyphs": replace(PROTONET, data=GLYPHS, exemplars="simclr-glyphs-s0"),
+    "simclr-quickdraw": Recipe(
+        SimClr(network="conv3-wide", threshold=0.3), QUICKDRAW, steps=12_000, size=48, threshold=0.3
+    ),
+    "protonet-quickdraw": Recipe(
+        ProtoNet(new_classes="quickdraw-protonet"), QUICKDRAW, steps=23_000, size=48, threshold=0.3
+    ),
+    "wrn28-4-cifar-fs": WRN,
+    "densenet-fc100": replace(WRN, objective=Pretraining(backbone="densenet"), data=FC100),
+    "conv4-64-cifar-fs": replace(WRN, objective=Pretraining(backbone="conv4-64", steps=3_000), steps=3_000),
+}
+
+
+def find_recipe(name: str) -> tuple[Recipe, int]:
+    """`simclr-omniglot-s2` → its recipe and seed 2; without a number the seed is 0."""
+    stem, seed = name, 0
+    if name not in RECIPES and (numbered := re.fullmatch(r"(.+)-s(\d+)", name)):
+        stem, seed = numbered[1], int(numbered[2])
+    if stem not in RECIPES:
+        raise unknown("recipe", stem, RECIPES)
+    return RECIPES[stem], seed
+
+
+def make_images(recipe: Recipe) -> Images:
+    """The recipe's data, resized and binarised, with exemplars where it wants them, and what is held out."""
+    from exemplar.images.catalogue import load
+    from exemplar.spaces.exemplars import central_exemplars
+    from exemplar.spaces.zoo import load_space
+
+    name, *splits = recipe.data
+    parts: list[Images | None] = [None]
+    for split in reversed(splits):
+        data = load(name, split, size=recipe.size if name == "quickdraw" else None)
+        data = data.resized(recipe.size, binarise=recipe.threshold)
+        rows = None
+        if recipe.exemplars is not None:
+            rows = central_exemplars(load_space(recipe.exemplars).encode(data), data.concept.code)
+        parts.append(Images.of(data.images, data.concept.code, data.concept.names, rows, held_out=parts[-1]))
+    assert parts[-1] is not None
+    return parts[-1]
+
+
+def train_space(
+    name: str, out: Path, *, work: Path | None = None, device: str = "auto", steps: int | None = None
+) -> Trained:
+    """Follow a recipe to weights and card in the folder `out`; `work` keeps checkpoints, so that a killed training goes on.
+
+    steps: other than the recipe's, for a try; the card says so.
+    """
+    recipe, seed = find_recipe(name)
+    recipe = replace(recipe, steps=steps or recipe.steps)
+    trained = train(
+        recipe.objective, make_images(recipe), steps=recipe.steps, seed=seed, folder=work, device=device,
+        **speed_options(recipe, device),
+    )  # fmt: skip
+    finish(name, recipe, seed, trained, out, machine=_machine(device))
+    return trained
+
+
+def speed_options(recipe: Recipe, device: str) -> dict[str, Any]:
+    """What makes training fast where there is a GPU: small networks replayed as a graph, backbones compiled in bfloat16."""
+    if device == "cpu" or not torch.cuda.is_available():
+        return {}
+    if isinstance(recipe.objective, Pretraining):
+        return {"precision": "bf16-mixed", "compile": True}
+    return {"replay": True}
+
+
+def finish(name: str, recipe: Recipe, seed: int, trained: Trained, out: Path, *, machine: str) -> None:
+    """Weights and card of a trained network into a folder; the card's scores are the last ones on what was held out."""
+    from exemplar.images.catalogue import load
+    from exemplar.spaces.space import DrawingInput, Input, PhotoInput
+    from exemplar.spaces.zoo import Card, save_space
+
+    network, architecture, config = _shipped_part(recipe, trained.network)
+    size = (recipe.size, recipe.size)
+    seen: Input = PhotoInput(size) if recipe.threshold is None else DrawingInput(size, recipe.threshold)
+    card = Card(
+        name=name,
+        architecture=architecture,
+        config=config,
+        layer=recipe.layer,
+        input=seen,
+        data="/".join(recipe.data[:2]),
+        concepts=load(*recipe.data[:2]).concept.names,
+        seed=seed,
+        training={
+            "objective": type(recipe.objective).__name__, **asdict(recipe.objective),  # type: ignore[call-overload]
+            "steps": recipe.steps, "exemplars": recipe.exemplars, "held_out": "/".join(recipe.data[::2]), "machine": machine,
+        },
+        curve=trained.curve,
+        scores={key: value for key, value in trained.curve[-1].items() if key.startswith("held_out_")},
+        seconds=round(trained.seconds, 1),
+        versions={"exemplar": __version__, "torch": str(torch.__version__), "numpy": np.__version__},
+    )  # fmt: skip
+    save_space(out, network, card)
+
+
+def _shipped_part(recipe: Recipe, network: nn.Module) -> tuple[nn.Module, str, dict[str, Any]]:
+    """The module whose weights ship, its name in the zoo, and its constructor's arguments."""
+    match recipe.objective:
+        case Pretraining(backbone=backbone):
+            return network.backbone, backbone, {"channels": 3, "size": recipe.size}  # type: ignore[return-value]
+        case SimClr(network=kind) | ProtoNet(network=kind):
+            return network, kind, {"size": recipe.size, "channels": 1}
+        case Maml(network=kind, ways=ways):
+            return network, f"maml-{kind}", {"size": recipe.size, "channels": 1, "ways": ways}
+    raise UserError(f"a {type(recipe.objective).__name__} makes no space")
+
+
+def _machine(device: str) -> str:
+    if device != "cpu" and torch.cuda.is_available():
+        return torch.cuda.get_device_name()
+    return f"CPU, {platform.machine()}"
