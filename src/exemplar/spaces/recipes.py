@@ -29,6 +29,13 @@ BACKGROUND = ("omniglot", "background", "evaluation")
 QUICKDRAW = ("quickdraw", "train", "test")
 CIFAR_FS, FC100 = ("cifar-fs", "train", "val"), ("fc100", "train", "val")
 
+BACKBONES: dict[str, tuple[str, dict[str, int]]] = {  # a backbone's architecture and arguments in the zoo
+    "wrn28-4": ("wide-resnet", {"depth": 28, "width": 4}),
+    "wrn28-10": ("wide-resnet", {"depth": 28, "width": 10}),
+    "densenet": ("densenet", {}),
+    "conv4-64": ("conv4-64", {}),
+}
+
 
 @dataclass(frozen=True)
 class Recipe:
@@ -48,7 +55,7 @@ class Recipe:
         return "" if isinstance(self.objective, Pretraining) else "feature"
 
 
-SIMCLR = Recipe(SimClr(), OMNIGLOT, steps=23_000)
+SIMCLR = Recipe(SimClr(), OMNIGLOT, steps=10_000)
 PROTONET = Recipe(ProtoNet(), OMNIGLOT, steps=23_000, exemplars="simclr-omniglot-s0")
 WRN = Recipe(Pretraining(), CIFAR_FS, steps=12_000, size=32, threshold=None)
 
@@ -59,15 +66,15 @@ RECIPES = {
     "simclr-omniglot-coded": replace(SIMCLR, objective=SimClr(views="coded")),
     "protonet-omniglot": PROTONET,
     # for the official one-shot runs, whose characters are all in `evaluation` and whose support is any drawing
-    "protonet-omniglot-background": replace(PROTONET, data=BACKGROUND, exemplars=None),
-    "maml-omniglot": Recipe(Maml(), OMNIGLOT, steps=6_000, exemplars="simclr-omniglot-s0"),
+    "protonet-omniglot-background": replace(PROTONET, data=BACKGROUND, exemplars=None, steps=16_000),
+    "maml-omniglot": Recipe(Maml(), OMNIGLOT, steps=4_000, exemplars="simclr-omniglot-s0"),
     "simclr-glyphs": replace(SIMCLR, data=GLYPHS),
     "protonet-glyphs": replace(PROTONET, data=GLYPHS, exemplars="simclr-glyphs-s0"),
     "simclr-quickdraw": Recipe(
-        SimClr(network="conv3-wide", threshold=0.3), QUICKDRAW, steps=12_000, size=48, threshold=0.3
+        SimClr(network="conv3-wide", threshold=0.3), QUICKDRAW, steps=8_000, size=48, threshold=0.3
     ),
     "protonet-quickdraw": Recipe(
-        ProtoNet(new_classes="quickdraw-protonet"), QUICKDRAW, steps=23_000, size=48, threshold=0.3
+        ProtoNet(new_classes="quickdraw-protonet"), QUICKDRAW, steps=18_000, size=48, threshold=0.3
     ),
     "wrn28-4-cifar-fs": WRN,
     "densenet-fc100": replace(WRN, objective=Pretraining(backbone="densenet"), data=FC100),
@@ -164,11 +171,12 @@ def _shipped_part(recipe: Recipe, network: nn.Module) -> tuple[nn.Module, str, d
     """The module whose weights ship, its name in the zoo, and its constructor's arguments."""
     match recipe.objective:
         case Pretraining(backbone=backbone):
-            return network.backbone, backbone, {"channels": 3, "size": recipe.size}  # type: ignore[return-value]
+            kind, config = BACKBONES[backbone]
+            return network.backbone, kind, {**config, "channels": 3, "size": recipe.size}  # type: ignore[return-value]
         case SimClr(network=kind) | ProtoNet(network=kind):
             return network, kind, {"size": recipe.size, "channels": 1}
         case Maml(network=kind, ways=ways):
-            return network, f"maml-{kind}", {"size": recipe.size, "channels": 1, "ways": ways}
+            return network, "maml", {"network": kind, "size": recipe.size, "channels": 1, "ways": ways}
     raise UserError(f"a {type(recipe.objective).__name__} makes no space")
 
 

@@ -29,6 +29,10 @@ ARCHITECTURES = {
     "conv4": "exemplar.spaces.conv4:Conv4",
     "conv3-wide": "exemplar.spaces.quickdraw_networks:Conv3",
     "resnet": "exemplar.spaces.quickdraw_networks:ResNet",
+    "maml": "exemplar.spaces.meta:learner",
+    "wide-resnet": "exemplar.spaces.wide_resnet:WideResNet",
+    "densenet": "exemplar.spaces.densenet:DenseNet",
+    "conv4-64": "exemplar.spaces.backbone:Conv64",
 }
 INPUTS: dict[str, type[Input]] = {"drawing": DrawingInput, "photo": PhotoInput}
 SAME_IMAGES = {"fc100": "cifar-fs"}  # data sets that are splits of the same images under the same names
