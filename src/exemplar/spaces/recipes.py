@@ -137,7 +137,16 @@ def speed_options(recipe: Recipe, device: str) -> dict[str, Any]:
     return {"replay": True}
 
 
-def finish(name: str, recipe: Recipe, seed: int, trained: Trained, out: Path, *, machine: str) -> None:
+def finish(
+    name: str,
+    recipe: Recipe,
+    seed: int,
+    trained: Trained,
+    out: Path,
+    *,
+    machine: str,
+    torch_version: str = torch.__version__,
+) -> None:
     """Weights and card of a trained network into a folder; the card's scores are the last ones on what was held out."""
     from exemplar.images.catalogue import load
     from exemplar.spaces.space import DrawingInput, Input, PhotoInput
@@ -162,7 +171,7 @@ def finish(name: str, recipe: Recipe, seed: int, trained: Trained, out: Path, *,
         curve=trained.curve,
         scores={key: value for key, value in trained.curve[-1].items() if key.startswith("held_out_")},
         seconds=round(trained.seconds, 1),
-        versions={"exemplar": __version__, "torch": str(torch.__version__), "numpy": np.__version__},
+        versions={"exemplar": __version__, "torch": str(torch_version), "numpy": np.__version__},
     )  # fmt: skip
     save_space(out, network, card)
 
