@@ -28,6 +28,8 @@ def draw_one(k: int) -> dict[str, Any]:
 
 def whole_run(folder: Path, backend: engine.Backend, n_jobs: int) -> None:
     with open_run(folder, command="killed", config=CONFIG, seed=0, backend=backend) as run:
+        if run.finished:
+            return
         drawn = run.map(draw_one, range(n_jobs))
         images = np.concatenate([result["images"] for result in drawn])
         concepts = [result["concept"] for result in drawn for _ in range(5)]

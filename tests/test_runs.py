@@ -61,6 +61,18 @@ def test_a_run_that_failed_is_not_finished_and_goes_on(tmp_path):
         assert run.finished
 
 
+def test_working_again_in_a_finished_run_leaves_it_as_it_was(tmp_path):
+    import jobs
+
+    for _ in range(2):
+        with open_run(tmp_path / "run", backend=engine.Here()) as run:
+            total = sum(run.map(jobs.fail_at_three, [1, 2]))
+            run.save(Scores.collect([Score("total", total, (0, 9), 2)]))
+        if not run.finished:
+            before = tables(tmp_path / "run")
+    assert run.finished and tables(tmp_path / "run") == before and "jobs.sqlite" not in before
+
+
 @pytest.mark.parametrize(
     ("config", "seed", "what"),
     [(Config(ways=20), 0, "config.ways is 5 there, 20 here"), (Config(), 1, "seed is 0 there, 1 here")],

@@ -48,7 +48,11 @@ class Run:
 
     def map(self, function: Callable[[Any], Any], jobs: Iterable[Any], *, label: str = "working") -> list[Any]:
         """As `engine.map`, with results kept in this folder until the run is finished."""
-        return engine.map(function, jobs, label=label, backend=self.backend, store=Store(self.folder / "jobs.sqlite"))
+        return engine.map(function, jobs, label=label, backend=self.backend, store=self.store)
+
+    @property
+    def store(self) -> Store:
+        return Store(self.folder / "jobs.sqlite")
 
     def save(self, table: Table, name: str | None = None) -> Path:
         """Write a table into the folder, named after its kind unless another name is given."""
@@ -77,6 +81,7 @@ def open_run(
         run = Run(folder, identity, before.get("state") == "finished", backend)
         if run.finished:
             yield run
+            run.store.path.unlink(missing_ok=True)
             return
         for rest in folder.glob(f".*{PART}"):  # what a kill left half-written
             rest.unlink()
@@ -88,10 +93,10 @@ def open_run(
         sessions[-1]["seconds"] = round(time.monotonic() - start, 3)
         known = [session["seconds"] for session in sessions if "seconds" in session]
         cost = {"duration_s": round(sum(known), 3), "sessions_killed": len(sessions) - len(known)}
-        (folder / "jobs.sqlite").unlink(missing_ok=True)  # its results are in the tables now
         write_json(
             folder / "provenance.json", {"state": "finished", **cost, "sessions": sessions, **_provenance(identity)}
         )
+        run.store.path.unlink(missing_ok=True)  # its results are in the tables now
 
 
 def list_runs(folder: Path | str) -> list[Path]:
