@@ -152,14 +152,15 @@ N_KILLS, KILL_SEED = 20, 20261115
 
 
 @pytest.mark.long
-def test_a_run_killed_at_random_moments_ends_as_if_it_had_not_been(tmp_path):
+def test_a_run_killed_at_random_moments_ends_as_if_it_had_not_been(tmp_path, capsys):
     """SIGKILL to a run and all its workers, at 20 random moments of its life, each then resumed to the end."""
     command = [sys.executable, "-W", "error", str(TESTS / "killed_run.py")]
     begun = time.monotonic()
     subprocess.run([*command, str(tmp_path / "whole")], check=True)
     life = time.monotonic() - begun
     moments = random.Random(KILL_SEED)
-    print(f"{N_KILLS} kills, seed {KILL_SEED}, an unkilled run takes {life:.1f} s")
+    with capsys.disabled():
+        print(f" {N_KILLS} kills, seed {KILL_SEED}, an unkilled run takes {life:.1f} s")
     done_before_kill = 0
     for kill in range(N_KILLS):
         folder = tmp_path / f"killed-{kill}"
