@@ -22,7 +22,9 @@ from exemplar import seeds
 from exemplar.spaces.conv4 import Conv4
 from exemplar.spaces.protonet import ProtoNet
 from exemplar.spaces.simclr import SimClr, contrast
-from exemplar.spaces.training import Images, Objective, train
+from exemplar.spaces.training import train
+from exemplar.spaces.training_images import Images
+from exemplar.spaces.training_steps import Objective
 
 SIZE, N_CLASSES, N_EACH = 50, 300, 20
 GPU = torch.cuda.is_available()

@@ -26,7 +26,8 @@ from exemplar.spaces.backbone import (
     task_accuracies,
 )
 from exemplar.spaces.densenet import DenseNet
-from exemplar.spaces.training import Images, train
+from exemplar.spaces.training import train
+from exemplar.spaces.training_images import Images
 from exemplar.spaces.wide_resnet import WideResNet
 
 

@@ -18,7 +18,7 @@ from exemplar.spaces.conv4 import Conv4
 from exemplar.spaces.protonet import ProtoNet, accuracies, chance_of_nearest, sample_drawings
 from exemplar.spaces.quickdraw_networks import CRITICS, Conv3, ResNet, critic
 from exemplar.spaces.simclr import SimClr, contrast
-from exemplar.spaces.training import Images
+from exemplar.spaces.training_images import Images
 
 
 def dots(n_classes: int = 24, n_each: int = 6, size: int = 16, *, exemplars: bool = True) -> Images:

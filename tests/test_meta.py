@@ -18,7 +18,8 @@ from exemplar import seeds
 from exemplar.errors import UserError
 from exemplar.spaces import meta
 from exemplar.spaces.meta import Maml, adapt, learner, logits, slopes
-from exemplar.spaces.training import Images, train
+from exemplar.spaces.training import train
+from exemplar.spaces.training_images import Images
 
 
 class Point(nn.Module):

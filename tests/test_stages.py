@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from exemplar.errors import UserError
 from exemplar.images.concepts import ConceptSet
 from exemplar.images.pixels import Packed
+from exemplar.spaces.inputs import PhotoInput
 from exemplar.spaces.projection import Dense, Sparse, unchanged
 from exemplar.spaces.stages import (
     Encoder,
@@ -68,7 +69,7 @@ def small() -> Encoder:
     rng = torch.Generator().manual_seed(0)
     for parameter in network.parameters():
         parameter.data = torch.randn(parameter.shape, generator=rng)
-    return Encoder("small", network.eval().requires_grad_(False), (8, 8), (0, 0, 0), (255, 255, 255))
+    return Encoder("small", network.eval().requires_grad_(False), PhotoInput((8, 8)))
 
 
 @pytest.fixture
@@ -284,7 +285,7 @@ def test_transformers_networks_are_seen_through_their_processor(
     transformers.AutoImageProcessor = SimpleNamespace(from_pretrained=lambda name: processor)
     monkeypatch.setitem(sys.modules, "transformers", transformers)
     encoder = load_encoder("transformers:someone/small")
-    assert encoder.size == size
+    assert encoder.input.size == size
     white = encoder.prepare(np.full((1, 4, 4), 255, np.uint8))
     torch.testing.assert_close(white, torch.ones(1, 3, *size))
     network.main_input_name = "input_ids"

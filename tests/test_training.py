@@ -14,10 +14,12 @@ from torch import nn
 
 from exemplar import seeds
 from exemplar.errors import UserError
+from exemplar.spaces.checkpoints import CHECKPOINT, CURVE
 from exemplar.spaces.classifier import Classifier
 from exemplar.spaces.protonet import ProtoNet
 from exemplar.spaces.simclr import SimClr
-from exemplar.spaces.training import CHECKPOINT, CURVE, Images, Trained, train
+from exemplar.spaces.training import Trained, train
+from exemplar.spaces.training_images import Images
 
 Objectives = ProtoNet | SimClr | Classifier
 PROTONET = ProtoNet(ways=8, epoch=2, halve_after=3)

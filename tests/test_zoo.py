@@ -15,7 +15,8 @@ from torch import nn
 from exemplar import seeds
 from exemplar.errors import UserError
 from exemplar.spaces import zoo
-from exemplar.spaces.space import DrawingInput, NetworkSpace, PhotoInput
+from exemplar.spaces.inputs import DrawingInput, PhotoInput
+from exemplar.spaces.space import NetworkSpace
 from exemplar.spaces.zoo import Card, build_network, check_unseen, list_spaces, load_card, load_space, save_space
 
 
@@ -251,9 +252,6 @@ def test_a_network_with_nan_is_not_saved(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-def test_the_shipped_architectures_can_be_built_and_shipped_spaces_loaded() -> None:
+def test_the_shipped_architectures_can_be_built() -> None:
     for name in ("conv4", "conv3-wide", "resnet"):
         assert sum(p.numel() for p in build_network(name, {}).parameters()) > 0
-    for name in list_spaces():
-        space = load_space(name)
-        assert space.encode(np.zeros((1, 20, 20), np.uint8), device="cpu").ndim == 2

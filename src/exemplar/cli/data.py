@@ -64,12 +64,13 @@ def sheet(
 ) -> None:
     """A contact sheet: some concepts, one a row, as a PNG."""
     from exemplar import seeds
-    from exemplar.images.catalogue import load
+    from exemplar.images.catalogue import CATALOGUE, load
     from exemplar.report.sheets import write_sheet
 
     some = load(name, split, size=size).sample(concepts, each, rng=seeds.rng("data sheet", seed))
     images = some.images.reshape(concepts, each, *some.shape)
-    write_sheet(out, images, [some.concept[row * each] for row in range(concepts)])
+    drawn = name not in CATALOGUE or CATALOGUE[name].drawn
+    write_sheet(out, images, [some.concept[row * each] for row in range(concepts)], drawn=drawn)
     answer(
         {"name": some.name, "sheet": str(out), "seed": seed},
         as_json=json,

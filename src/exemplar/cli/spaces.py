@@ -12,18 +12,21 @@ from exemplar.cli.output import Json, answer, pairs, table
 app = typer.Typer(help="How it is seen: list, train and use critics and encoders.", no_args_is_help=True)
 
 Name = Annotated[str, typer.Argument(help="A space (see `exemplar spaces list`).")]
-Device = Annotated[str, typer.Option("--device", help="auto, cpu or cuda.")]
+Device = Annotated[str, typer.Option("--device", help="auto, cpu, cuda or cuda:N.")]
+Trained = Annotated[
+    Path | None, typer.Option("--from", help="The folder of spaces you trained, instead of those that ship.")
+]
 
 
 @app.command("list")
-def list_spaces(json: Json = False) -> None:
-    """The spaces that ship, the pretrained stages, and the recipes to train more."""
+def list_spaces(folder: Trained = None, json: Json = False) -> None:
+    """The spaces there are, the pretrained stages, and the recipes to train more."""
     from exemplar.spaces.recipes import RECIPES
     from exemplar.spaces.stages import list_stages
-    from exemplar.spaces.zoo import list_spaces as shipped
+    from exemplar.spaces.zoo import list_spaces as find_spaces
     from exemplar.spaces.zoo import load_card
 
-    cards = [load_card(name) for name in shipped()]
+    cards = [load_card(name, folder) for name in find_spaces(folder)]
     spaces = [
         {"name": c.name, "data": c.data, "layer": c.layer, "scores": c.scores, "seconds": c.seconds} for c in cards
     ]
@@ -41,13 +44,13 @@ def list_spaces(json: Json = False) -> None:
 
 
 @app.command()
-def card(name: Name, json: Json = False) -> None:
-    """What a shipped space is: data and concepts seen, configuration, seed, test numbers, time."""
+def card(name: Name, folder: Trained = None, json: Json = False) -> None:
+    """What a space is: data and concepts seen, configuration, seed, test numbers, time."""
     from dataclasses import asdict
 
     from exemplar.spaces.zoo import load_card
 
-    about: dict[str, Any] = asdict(load_card(name))
+    about: dict[str, Any] = asdict(load_card(name, folder))
     shown = {
         **about,
         "concepts": f"{len(about['concepts'])}, see --json",
@@ -61,13 +64,14 @@ def train(
     name: Annotated[str, typer.Argument(help="A recipe with a seed, such as protonet-omniglot-s3.")],
     out: Annotated[Path, typer.Option("--out", help="The folder for weights and card.")] = Path("spaces"),
     steps: Annotated[int | None, typer.Option("--steps", min=1, help="Fewer or more than the recipe's.")] = None,
+    every: Annotated[int, typer.Option("--every", min=1, help="Steps from one test and checkpoint to the next.")] = 500,
     device: Device = "auto",
     json: Json = False,
 ) -> None:
     """Train a space by its recipe; a training that was stopped goes on."""
     from exemplar.spaces.recipes import train_space
 
-    trained = train_space(name, out, work=out / "training" / name, device=device, steps=steps)
+    trained = train_space(name, out, work=out / "training" / name, device=device, steps=steps, every=every)
     last = {key: round(value, 5) for key, value in trained.curve[-1].items()}
     result = {"space": name, "folder": str(out), "seconds": round(trained.seconds, 1), **last}
     answer(result, as_json=json, text=pairs(result))
@@ -75,13 +79,14 @@ def train(
 
 @app.command()
 def encode(
-    name: Annotated[str, typer.Argument(help="A shipped space, or a stage such as efficientnet-lite0/block03.")],
+    name: Annotated[str, typer.Argument(help="A space, or a stage such as efficientnet-lite0/block03.")],
     data: Annotated[str, typer.Option("--data", help="A data set, a folder of images, or an npz file.")],
     split: Annotated[str | None, typer.Option("--split", help="Which part of the data set.")] = None,
     layer: Annotated[str | None, typer.Option("--layer", help="Another layer than the space's own.")] = None,
     out: Annotated[Path, typer.Option("--out", help="The npz to write: features, concept, group, maker.")] = Path(
         "features.npz"
     ),
+    folder: Trained = None,
     device: Device = "auto",
     json: Json = False,
 ) -> None:
@@ -91,19 +96,23 @@ def encode(
     from exemplar.errors import UserError
     from exemplar.files import write_npz
     from exemplar.images.catalogue import load
-    from exemplar.spaces.space import encode_kept, find_device
+    from exemplar.spaces.devices import find_device
+    from exemplar.spaces.space import encode_kept
     from exemplar.spaces.stages import encode_stages
     from exemplar.spaces.zoo import load_space
 
     if out.suffix != ".npz":
         raise UserError(f"features are an npz: call {out} something.npz")
-    images = load(name=data, split=split)
+    find_device(device)
     if "/" in name:
         if layer is not None:
             raise UserError(f"{name} names its layer already: leave --layer out")
-        features = encode_stages([name], images, device=str(find_device(device)))[name]
+        images = load(name=data, split=split)
+        features = encode_stages([name], images, device=device)[name]
     else:
-        features = encode_kept(load_space(name, layer=layer), images, device=device)
+        space = load_space(name, layer=layer, folder=folder)
+        images = load(name=data, split=split)
+        features = encode_kept(space, images, device=device)
     labels = {kind: np.array(column.names)[column.code] for kind, column in
               (("concept", images.concept), ("group", images.group), ("maker", images.maker))}  # fmt: skip
     write_npz(out, {"features": features, **labels})

@@ -56,6 +56,15 @@ CATALOGUE = {
     entry.name: entry
     for entry in (
         Entry("glyphs", "invented alphabets, drawn by the package", "glyphs", "load_glyphs", "weak-test", found=False),
+        Entry(
+            "objects",
+            "invented 3-D objects, rendered by the package",
+            "objects",
+            "load_objects",
+            "high-variation",
+            drawn=False,
+            found=False,
+        ),
         Entry("omniglot", "handwritten characters of 50 alphabets", "omniglot", "load_omniglot", "weak-test"),
         Entry("quickdraw", "Quick, Draw! sketches", "quickdraw", "load_quickdraw", "strokes"),
         Entry("cifar-fs", "CIFAR-100 for few-shot learning", "cifar", "load_cifar_fs", "test", drawn=False),

@@ -9,9 +9,9 @@ from __future__ import annotations
 import io
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from PIL import Image
@@ -192,14 +192,16 @@ def decode(file: io.BytesIO | Path, shape: tuple[int, ...], name: str) -> np.nda
 def resize(images: np.ndarray, size: tuple[int, int]) -> np.ndarray:
     """images: (n, h, w) or (n, h, w, c) uint8 → (n, *size[, c]) uint8, as Pillow's BILINEAR (area-weighted when shrinking).
 
-    Two matrix products, across then down, each rounded to whole levels as Pillow does.
+    Two matrix products, across then down, each rounded to whole levels as Pillow does. They are small: shared between
+    threads, which meet after each, they would take up to a hundred times as long where another process is busy.
     """
     if images.shape[1:3] == tuple(size):
         return images
     planes = images.astype(np.float32)
     planes = planes[:, None] if images.ndim == 3 else np.moveaxis(planes, 3, 1)  # (n, c, h, w)
-    across = _rounded(planes @ weights(images.shape[2], size[1]).T)
-    down = _rounded(weights(images.shape[1], size[0]) @ across).astype(np.uint8)
+    with _libraries().limit(limits=1, user_api="blas"):
+        across = _rounded(planes @ weights(images.shape[2], size[1]).T)
+        down = _rounded(weights(images.shape[1], size[0]) @ across).astype(np.uint8)
     return down[:, 0] if images.ndim == 3 else np.moveaxis(down, 1, 3)
 
 
@@ -220,6 +222,14 @@ def weights(source: int, target: int) -> np.ndarray:
     distance = np.abs(np.arange(source) + 0.5 - centre[:, None]) / reach
     triangle = np.clip(1 - distance, 0, None)
     return (triangle / triangle.sum(axis=1, keepdims=True)).astype(np.float32)
+
+
+@cache
+def _libraries() -> Any:
+    """What NumPy computes with; finding it takes milliseconds, limiting it microseconds."""
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
 
 
 def _rounded(planes: np.ndarray) -> np.ndarray:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from exemplar.files import whole_file
 from exemplar.records import Score
 from exemplar.runs import read_json, write_json
@@ -35,7 +37,8 @@ def committed(name: str) -> Kept | None:
     if not path.is_file():
         return None
     kept = read_json(path)
-    scores = [Score(**{**row, "ci95": tuple(row["ci95"])}) for row in kept["scores"]]
+    ends = [tuple(np.nan if end is None else end for end in row["ci95"]) for row in kept["scores"]]
+    scores = [Score(**{**row, "ci95": pair}) for row, pair in zip(kept["scores"], ends, strict=True)]
     return Kept(scores, kept["seed"], kept["provenance"])
 
 
@@ -58,7 +61,7 @@ def differences(kept: Sequence[Score], now: Sequence[Score], tolerance: float = 
     found += [f"{' '.join(filter(None, key))} is new" for key in after.keys() - before.keys()]
     for key in before.keys() & after.keys():
         old, new = before[key], after[key]
-        if any(abs(a - b) > tolerance for a, b in zip((old.value, *old.ci95), (new.value, *new.ci95), strict=True)):
+        if not np.allclose((old.value, *old.ci95), (new.value, *new.ci95), rtol=0, atol=tolerance, equal_nan=True):
             found.append(f"{' '.join(filter(None, key))} was {old.value:.6g}, is {new.value:.6g}")
     return sorted(found)
 
@@ -82,7 +85,7 @@ def section(name: str, title: str, about: str, published: Published, kept: Kept)
         value, source = published.get((score.name, score.agent), (None, ""))
         other = f"{value:g} ({source})" if value is not None else ""
         who = ", ".join(filter(None, (score.agent, score.concept, score.space, score.variant)))
-        interval = f"{score.ci95[0]:.4f} – {score.ci95[1]:.4f}"
+        interval = "" if np.isnan(score.ci95[0]) else f"{score.ci95[0]:.4f} – {score.ci95[1]:.4f}"
         lines.append(
             f"| {score.name.replace('_', ' ')} | {who} | {score.value:.4f} | {interval} | {score.n} | {other} |"
         )

@@ -25,8 +25,9 @@ def sheet_png(
     cell: int | None = None,
     gap: int = 4,
     frames: Mapping[tuple[int, int], str] = MappingProxyType({}),
+    drawn: bool = True,
 ) -> bytes:
-    """images: (rows, columns, h, w) drawings with ink high (shown dark on white), or (rows, columns, h, w, 3) photographs.
+    """images: (rows, columns, h, w) grey, or (rows, columns, h, w, 3); if drawn, grey is ink, shown dark on white.
 
     labels: a name a row; cell: px of an image on the sheet, its own size unless given (never below 24); frames: the colour
     of the frame around (row, column), where one is to stand out.
@@ -40,7 +41,9 @@ def sheet_png(
     paper = Image.new("RGB", (width, height), "white")
     pen, font = ImageDraw.Draw(paper), ImageFont.load_default(LABEL - 2)
     flat = images.reshape(rows * columns, *images.shape[2:])
-    shown = resize(flat if images.ndim == 5 else 255 - flat, (side, side)).reshape(rows, columns, side, side, -1)
+    shown = resize(255 - flat if drawn and images.ndim == 4 else flat, (side, side)).reshape(
+        rows, columns, side, side, -1
+    )
     for row in range(rows):
         top = gap + row * (side + gap + head)
         if labels:
@@ -58,10 +61,10 @@ def sheet_png(
     return buffer.getvalue()
 
 
-def write_sheet(path: Path, images: np.ndarray, labels: Sequence[str] | None = None) -> None:
+def write_sheet(path: Path, images: np.ndarray, labels: Sequence[str] | None = None, *, drawn: bool = True) -> None:
     """As `sheet_png`, to a file, whole or not at all."""
     if path.suffix.lower() != ".png":
         raise UserError(f"a sheet is a PNG: call {path} something.png")
-    content = sheet_png(images, labels)
+    content = sheet_png(images, labels, drawn=drawn)
     with whole_file(path) as part:
         part.write_bytes(content)

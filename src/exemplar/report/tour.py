@@ -11,10 +11,11 @@ from pathlib import Path
 import jinja2
 import numpy as np
 
-from exemplar.files import whole_file
+from exemplar.files import read_npz, whole_file
 from exemplar.records import Drawings, Predictions, Score
 from exemplar.report.figures import plot_scores
 from exemplar.report.sheets import sheet_png
+from exemplar.report.spaces import map_png, nearest_sheet, plot_named
 from exemplar.runs import describe_run, load_scores
 
 TITLE = "What can you do after seeing something once?"
@@ -109,6 +110,49 @@ def images_chapter(folder: Path) -> Chapter:
     )
 
 
+def spaces_chapter(folder: Path) -> Chapter:
+    scores = load_scores(folder)
+    pixels, simclr, protonet = (f"{100 * score.value:.0f} %" for score in scores)
+    names = {score.agent: name for score, name in zip(scores, ("pixels", "SimCLR", "ProtoNet"), strict=True)}
+    places = read_npz(folder / "map.npz", **{space: ("f", 2) for space in names})
+    panels = {f"in {names[space]}": place for space, place in places.items() if names[space] != "SimCLR"}
+    return Chapter(
+        "How it is seen",
+        (
+            "Two drawings of a character share hardly a pixel, yet you see at once that they belong together. A space is a "
+            "way to see: a network turns a drawing into a list of numbers, and drawings that mean the same come to lie "
+            "near each other. Exemplar ships trained ones, and every score of a drawing is taken in one of them.",
+            "Two ways of training are compared here. SimCLR never hears which character a drawing is of: it learns to "
+            "recognize a drawing it has seen distorted. ProtoNet learns from characters: after one drawing of each of "
+            "sixty, it must tell whose a new one is. Neither has ever seen the characters on this page.",
+            "The question is the one from above: one drawing seen of each of twenty characters, and a new drawing to "
+            f"name. Whose drawing is nearest? In pixels that is right {pixels} of the time, in SimCLR's space {simclr}, in "
+            f"ProtoNet's {protonet}.",
+        ),
+        (
+            Figure.of_png(
+                nearest_sheet(Drawings.load(folder, "drawings-nearest"), names),
+                "Three drawings taken at random (black frame), and the nine drawings nearest to each among 1,800 of 90 "
+                "characters; green where it is the same character by another hand.",
+            ),
+            Figure.of_png(
+                map_png(Drawings.load(folder, "drawings-mapped"), panels),
+                "Twelve characters taken at random, ten drawings of each, one colour a character, laid out on the two "
+                "directions in which each space spreads them most. What the pixels mix, ProtoNet gathers; where two "
+                "characters still overlap, a third direction may part them.",
+            ),
+            Figure(
+                "Naming a new drawing among twenty characters, each seen once. Every choice of twenty counts, and every "
+                "drawing is once the one that was seen; bars are 95 % intervals over the 90 characters.",
+                svg=plot_named(scores, names, xlabel="named right", chance=1 / 20),
+            ),
+        ),
+        scores,
+        "exemplar spaces list\nexemplar spaces card protonet-glyphs-s0\n"
+        "exemplar spaces encode protonet-glyphs-s0 --data glyphs --out features.npz",
+    )
+
+
 NEXT = Chapter(
     "Where to go from here",
     (
@@ -118,7 +162,7 @@ NEXT = Chapter(
     commands="exemplar runs list .\nexemplar --help",
 )
 
-CHAPTERS: dict[str, Callable[[Path], Chapter]] = {"images": images_chapter}
+CHAPTERS: dict[str, Callable[[Path], Chapter]] = {"images": images_chapter, "spaces": spaces_chapter}
 
 
 def _task_sheet(drawings: Drawings, answers: Predictions) -> bytes:

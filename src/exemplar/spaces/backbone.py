@@ -20,7 +20,7 @@ from exemplar.spaces.conv4 import block, check_size
 from exemplar.spaces.densenet import DenseNet
 from exemplar.spaces.protonet import encode, sample_drawings
 from exemplar.spaces.readouts import fit_nearest_mean
-from exemplar.spaces.training import Images
+from exemplar.spaces.training_images import Images
 from exemplar.spaces.wide_resnet import WideResNet
 
 TURNS = 4  # quarter turns of an image

@@ -11,7 +11,7 @@ from torch.nn import functional
 from exemplar.errors import UserError
 from exemplar.spaces.protonet import encode
 from exemplar.spaces.quickdraw_networks import Critic, critic
-from exemplar.spaces.training import Images
+from exemplar.spaces.training_images import Images
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from torch.nn import functional
 from exemplar.errors import UserError
 from exemplar.spaces.protonet import check_drawings, sample_drawings
 from exemplar.spaces.quickdraw_networks import critic
-from exemplar.spaces.training import Images
+from exemplar.spaces.training_images import Images
 
 PART = 8  # tasks adapted at once in validation
 Params = dict[str, Tensor]  # name of a parameter → (tasks, *its shape)

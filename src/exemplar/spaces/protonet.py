@@ -12,7 +12,7 @@ from torch.nn import functional
 from exemplar.errors import UserError
 from exemplar.images.augment import augment, preset
 from exemplar.spaces.quickdraw_networks import Critic, critic
-from exemplar.spaces.training import Images
+from exemplar.spaces.training_images import Images
 
 PART = 1024  # images encoded at once in validation
 TEST_WAYS = 20

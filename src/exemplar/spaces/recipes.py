@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import platform
 import re
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -19,10 +20,14 @@ from torch import nn
 from exemplar import __version__
 from exemplar.errors import UserError, unknown
 from exemplar.spaces.backbone import Pretraining
+from exemplar.spaces.checkpoints import open_folder
+from exemplar.spaces.devices import find_device
 from exemplar.spaces.meta import Maml
 from exemplar.spaces.protonet import ProtoNet
 from exemplar.spaces.simclr import SimClr
-from exemplar.spaces.training import Images, Objective, Trained, train
+from exemplar.spaces.training import Trained, train
+from exemplar.spaces.training_images import Images
+from exemplar.spaces.training_steps import Objective
 
 OMNIGLOT, GLYPHS = ("omniglot", "weak-train", "weak-test"), ("glyphs", "weak-train", "weak-test")
 BACKGROUND = ("omniglot", "background", "evaluation")
@@ -96,6 +101,7 @@ def make_images(recipe: Recipe) -> Images:
     """The recipe's data, resized and binarised, with exemplars where it wants them, and what is held out."""
     from exemplar.images.catalogue import load
     from exemplar.spaces.exemplars import central_exemplars
+    from exemplar.spaces.space import encode_kept
     from exemplar.spaces.zoo import load_space
 
     name, *splits = recipe.data
@@ -105,32 +111,42 @@ def make_images(recipe: Recipe) -> Images:
         data = data.resized(recipe.size, binarise=recipe.threshold)
         rows = None
         if recipe.exemplars is not None:
-            rows = central_exemplars(load_space(recipe.exemplars).encode(data), data.concept.code)
+            rows = central_exemplars(encode_kept(load_space(recipe.exemplars), data), data.concept.code)
         parts.append(Images.of(data.images, data.concept.code, data.concept.names, rows, held_out=parts[-1]))
     assert parts[-1] is not None
     return parts[-1]
 
 
 def train_space(
-    name: str, out: Path, *, work: Path | None = None, device: str = "auto", steps: int | None = None
+    name: str,
+    out: Path,
+    *,
+    work: Path | None = None,
+    device: str = "auto",
+    steps: int | None = None,
+    every: int = 500,
 ) -> Trained:
     """Follow a recipe to weights and card in the folder `out`; `work` keeps checkpoints, so that a killed training goes on.
 
-    steps: other than the recipe's, for a try; the card says so.
+    steps: other than the recipe's, for a try; the card says so. every: as in `train`.
     """
     recipe, seed = find_recipe(name)
     recipe = replace(recipe, steps=steps or recipe.steps)
+    find_device(device)
+    for folder in (out, work or out):
+        open_folder(folder)
+    images = make_images(recipe)
     trained = train(
-        recipe.objective, make_images(recipe), steps=recipe.steps, seed=seed, folder=work, device=device,
+        recipe.objective, images, steps=recipe.steps, seed=seed, folder=work, device=device, every=every,
         **speed_options(recipe, device),
     )  # fmt: skip
-    finish(name, recipe, seed, trained, out, machine=_machine(device))
+    finish(name, recipe, seed, trained, out, concepts=images.names, machine=_machine(device))
     return trained
 
 
 def speed_options(recipe: Recipe, device: str) -> dict[str, Any]:
     """What makes training fast where there is a GPU: small networks replayed as a graph, backbones compiled in bfloat16."""
-    if device == "cpu" or not torch.cuda.is_available():
+    if find_device(device).type == "cpu":
         return {}
     if isinstance(recipe.objective, Pretraining):
         return {"precision": "bf16-mixed", "compile": True}
@@ -144,12 +160,15 @@ def finish(
     trained: Trained,
     out: Path,
     *,
+    concepts: Sequence[str],
     machine: str,
     torch_version: str = torch.__version__,
 ) -> None:
-    """Weights and card of a trained network into a folder; the card's scores are the last ones on what was held out."""
-    from exemplar.images.catalogue import load
-    from exemplar.spaces.space import DrawingInput, Input, PhotoInput
+    """Weights and card of a trained network into a folder; the card's scores are the last ones on what was held out.
+
+    concepts: what it was trained on, the names of its `Images`; machine: where.
+    """
+    from exemplar.spaces.inputs import DrawingInput, Input, PhotoInput
     from exemplar.spaces.zoo import Card, save_space
 
     network, architecture, config = _shipped_part(recipe, trained.network)
@@ -162,7 +181,7 @@ def finish(
         layer=recipe.layer,
         input=seen,
         data="/".join(recipe.data[:2]),
-        concepts=load(*recipe.data[:2]).concept.names,
+        concepts=tuple(concepts),
         seed=seed,
         training={
             "objective": type(recipe.objective).__name__, **asdict(recipe.objective),  # type: ignore[call-overload]
@@ -190,6 +209,7 @@ def _shipped_part(recipe: Recipe, network: nn.Module) -> tuple[nn.Module, str, d
 
 
 def _machine(device: str) -> str:
-    if device != "cpu" and torch.cuda.is_available():
-        return torch.cuda.get_device_name()
+    place = find_device(device)
+    if place.type == "cuda":
+        return torch.cuda.get_device_name(place)
     return f"CPU, {platform.machine()}"

@@ -12,7 +12,7 @@ from exemplar.errors import UserError
 from exemplar.images.augment import augment, preset
 from exemplar.spaces.protonet import accuracies, check_ways, encode
 from exemplar.spaces.quickdraw_networks import Critic, critic
-from exemplar.spaces.training import Images
+from exemplar.spaces.training_images import Images
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ the images, and a few of them are computed again before kept ones are believed.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -21,62 +20,16 @@ from exemplar import seeds
 from exemplar.errors import UserError, unknown
 from exemplar.files import DAMAGE, first_line, whole_file
 from exemplar.images.concepts import ConceptSet
-from exemplar.images.pixels import binarised, resize
 from exemplar.images.sources import cache_folder
+from exemplar.spaces.devices import find_device
+from exemplar.spaces.inputs import Input, as_bytes
+from exemplar.spaces.inputs import PhotoInput as PhotoInput
 from exemplar.spaces.stages import layer_features, layer_shapes
 
 Images = np.ndarray | ConceptSet  # (n, h, w[, 3]) uint8, or float in [0, 1], which is seen in 256 levels
 CPU_BATCH = 16  # images that stay in a processor's cache: conv4 is 3 times faster than with 256
 GPU_BATCH = 512
 N_PROBES = 4  # images computed again before kept features are believed
-
-
-@dataclass(frozen=True)
-class DrawingInput:
-    """How drawings reach a critic: resized (bilinear), rescaled to fill [0, 1] each, ink 1 where above the threshold."""
-
-    size: tuple[int, int] = (50, 50)
-    threshold: float = 0.5
-    channels: ClassVar[int] = 1
-
-    def __post_init__(self) -> None:
-        _check_size(self.size)
-        if not 0 < self.threshold < 1:
-            raise UserError(f"the threshold {self.threshold} must lie between 0 and 1")
-
-    def prepare(self, images: np.ndarray) -> np.ndarray:
-        """images: (n, h, w) uint8 → (n, 1, *size) float32, ink 1, paper 0."""
-        if images.ndim != 3:
-            raise UserError("drawings have one channel, these images have 3: turn them grey first")
-        return binarised(resize(images, self.size), self.threshold)[:, None] / np.float32(255)
-
-
-@dataclass(frozen=True)
-class PhotoInput:
-    """How photographs reach a network: resized (bilinear), then (pixel − mean) / scale, both in grey levels of 0 to 255.
-
-    Grey images are seen as colour images whose channels are alike.
-    """
-
-    size: tuple[int, int]
-    mean: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    scale: tuple[float, float, float] = (255.0, 255.0, 255.0)
-    channels: ClassVar[int] = 3
-
-    def __post_init__(self) -> None:
-        _check_size(self.size)
-        if len(self.mean) != 3 or len(self.scale) != 3 or not min(self.scale) > 0:
-            raise UserError("a photograph needs three means and three scales above 0, one a channel")
-
-    def prepare(self, images: np.ndarray) -> np.ndarray:
-        """images: (n, h, w[, 3]) uint8 → (n, 3, *size) float32."""
-        pixels = resize(images, self.size)
-        colour = pixels if pixels.ndim == 4 else np.repeat(pixels[..., None], 3, axis=3)
-        scaled = (colour - np.array(self.mean, np.float32)) / np.array(self.scale, np.float32)
-        return np.moveaxis(scaled, 3, 1)
-
-
-Input = DrawingInput | PhotoInput
 
 
 class Space(Protocol):
@@ -142,11 +95,14 @@ class NetworkSpace:
             try:
                 (shape,) = layer_shapes(holder, [layer], blank).values()
                 out = np.empty((n, int(np.prod(shape))), np.float32)
+                # copied at once: a network may go on to overwrite what a layer gave
+                keep = {layer: lambda features: features.to(torch.float32, copy=True)}
                 for start in range(0, n, batch):
                     seen = torch.from_numpy(self.input.prepare(_take(images, start, start + batch))).to(place)
-                    # copied at once: a network may go on to overwrite what a layer gave
-                    keep = {layer: lambda features: features.to(torch.float32, copy=True)}
                     out[start : start + len(seen)] = layer_features(holder, keep, seen)[layer]
+                alone, beside = (
+                    layer_features(holder, keep, torch.cat((seen[:1], *others)))[layer][0] for others in ((), (blank,))
+                )
             except torch.OutOfMemoryError as problem:
                 raise UserError(f"{batch} images at once are too many for {place}: lower the batch") from problem
             except RuntimeError as problem:
@@ -154,6 +110,11 @@ class NetworkSpace:
                 raise UserError(
                     f"{self.name} cannot see images of {size} ({first_line(problem)}): give it the input it was made for"
                 ) from problem
+        if np.abs(alone - beside).max() > 0.01 * np.abs(alone).max():
+            raise UserError(
+                f"{self.name} normalises by the batch, so that no image has features of its own: adapt it to tasks "
+                "(exemplar.spaces.meta), or use another space"
+            )
         if not np.isfinite(out).all():
             raise UserError(f"{self.name} gives features that are not finite: its weights are damaged, load it again")
         return out
@@ -228,32 +189,6 @@ def encode_kept(space: Space, images: ConceptSet, *, device: str = "auto", folde
     return features
 
 
-def find_device(name: str) -> torch.device:
-    """auto (a GPU where there is one), cpu, cuda, or cuda:N."""
-    n_gpus = torch.cuda.device_count() if torch.cuda.is_available() else 0
-    if name == "auto":
-        return torch.device("cuda" if n_gpus else "cpu")
-    found = re.fullmatch(r"cpu|cuda(?::(\d+))?", name)
-    if found is None:
-        raise unknown("device", name, ("auto", "cpu", "cuda"))
-    if name != "cpu" and int(found[1] or 0) >= n_gpus:
-        raise UserError(f"there is no {name} among the {n_gpus} GPUs that torch can use here: say cpu or auto")
-    return torch.device(name)
-
-
-def as_bytes(images: np.ndarray) -> np.ndarray:
-    """(n, h, w[, 3]) uint8 from images that are so already, or are floats in [0, 1]; anything else is the user's mistake."""
-    if images.ndim not in (3, 4) or (images.ndim == 4 and images.shape[3] != 3) or 0 in images.shape[1:3]:
-        raise UserError(f"images must be (n, h, w) or (n, h, w, 3), of at least 1 × 1 px, these are {images.shape}")
-    if images.dtype == np.uint8:
-        return images
-    if not np.issubdtype(images.dtype, np.floating):
-        raise UserError(f"images must be uint8, or floats from 0 to 1, these are {images.dtype}")
-    if not (np.isfinite(images).all() and images.min(initial=0) >= 0 and images.max(initial=0) <= 1):
-        raise UserError("images of floats must lie between 0 and 1, some of these do not, or are NaN: rescale them")
-    return np.rint(images * 255).astype(np.uint8)
-
-
 def _take(images: Images, start: int, stop: int) -> np.ndarray:
     if isinstance(images, ConceptSet):
         return images.take(np.arange(start, min(stop, len(images))))
@@ -298,8 +233,3 @@ def _evaluating(network: nn.Module, device: torch.device) -> Iterator[None]:
 def _bytes(tensor: Tensor) -> tuple[str, tuple[int, ...], np.ndarray]:
     flat = tensor.detach().cpu().contiguous().reshape(-1)
     return str(tensor.dtype), tuple(tensor.shape), flat.view(torch.uint8).numpy()  # NumPy has no bfloat16
-
-
-def _check_size(size: tuple[int, int]) -> None:
-    if len(size) != 2 or min(size) < 1:
-        raise UserError(f"an input of size {size} cannot be: give height and width in px, at least 1")

@@ -21,8 +21,10 @@ from torch import Tensor, nn
 from exemplar.errors import UserError, shortened, unknown
 from exemplar.files import first_line
 from exemplar.images.concepts import ConceptSet
-from exemplar.images.pixels import Pixels, Plain, resize
+from exemplar.images.pixels import Pixels, Plain
 from exemplar.spaces import efficientnet_lite
+from exemplar.spaces.devices import find_device
+from exemplar.spaces.inputs import PhotoInput
 from exemplar.spaces.projection import PROJECTIONS, Map, Projection, unchanged
 
 Images = np.ndarray | Pixels | ConceptSet  # (n, h, w[, 3]) uint8, or a store that gives them out by row
@@ -33,22 +35,16 @@ SPARSE = PROJECTIONS["sparse"]  # what large features go through unless told oth
 class Encoder:
     """A network and what it wants to see.
 
-    name: what stands before the layer in a stage's name; network: in evaluation mode, takes (n, 3, *size) float32;
-    size: (h, w) in px; mean, scale: (3,) grey levels, the input is (pixel − mean) / scale.
+    name: what stands before the layer in a stage's name; network: in evaluation mode, takes what `input` prepares.
     """
 
     name: str
     network: nn.Module
-    size: tuple[int, int]
-    mean: tuple[float, float, float]
-    scale: tuple[float, float, float]
+    input: PhotoInput
 
     def prepare(self, images: np.ndarray) -> Tensor:
         """images: (n, h, w) grey or (n, h, w, 3) RGB uint8, any size → (n, 3, *size) float32."""
-        pixels = resize(images, self.size)
-        colour = pixels if pixels.ndim == 4 else np.repeat(pixels[..., None], 3, axis=3)
-        scaled = (colour - np.array(self.mean, np.float32)) / np.array(self.scale, np.float32)
-        return torch.from_numpy(scaled).permute(0, 3, 1, 2)  # channels last in memory, as it came
+        return torch.from_numpy(self.input.prepare(images))
 
 
 @dataclass(frozen=True)
@@ -81,7 +77,7 @@ def load_encoder(name: str) -> Encoder:
         raise unknown("network", name, [*efficientnet_lite.NETWORKS, *(f"{source}:NAME" for source in SOURCES)])
     side, mean, scale = efficientnet_lite.SIZE, efficientnet_lite.MEAN, efficientnet_lite.SCALE
     network = efficientnet_lite.load_efficientnet_lite(name)
-    return Encoder(name, network, (side, side), (mean, mean, mean), (scale, scale, scale))
+    return Encoder(name, network, PhotoInput((side, side), (mean, mean, mean), (scale, scale, scale)))
 
 
 def encode_stages(
@@ -90,7 +86,7 @@ def encode_stages(
     *,
     projection: Projection | None = SPARSE,
     batch: int = 16,
-    device: str = "cpu",
+    device: str = "auto",
 ) -> dict[str, np.ndarray]:
     """Features of stages by name, of any networks: stage → (n, d) float32, in the order of `stages`; see encode_layers."""
     wanted = list(dict.fromkeys(stages))
@@ -114,7 +110,7 @@ def encode_layers(
     *,
     projection: Projection | None = SPARSE,
     batch: int = 16,
-    device: str = "cpu",
+    device: str = "auto",
 ) -> dict[str, np.ndarray]:
     """Layer → (n, d) float32, all from one forward pass; d is at most projection.n_out, or what it is where None is given."""
     whole: dict[str, np.ndarray] = {}
@@ -134,23 +130,22 @@ def stream_layers(
     *,
     projection: Projection | None = SPARSE,
     batch: int = 16,
-    device: str = "cpu",
+    device: str = "auto",
 ) -> Iterator[dict[str, np.ndarray]]:
     """As encode_layers, one batch of images after the other: for what must not be held in memory at once."""
     store = Plain(images) if isinstance(images, np.ndarray) else images
     if batch < 1 or len(store) == 0:
         raise UserError(f"there is nothing to encode in {len(store)} images by {batch}: give at least 1 of each")
-    if device.startswith("cuda") and not torch.cuda.is_available():
-        raise UserError(f"there is no GPU for device {device!r} on this machine: use cpu")
-    network = encoder.network.to(device)
-    blank = encoder.prepare(np.zeros((1, *store.shape), np.uint8)).to(device)
+    place = find_device(device)
+    network = encoder.network.to(place)
+    blank = encoder.prepare(np.zeros((1, *store.shape), np.uint8)).to(place)
     maps: dict[str, Map] = {}
     for layer, shape in layer_shapes(network, layers, blank).items():
         n_in = math.prod(shape)
-        maps[layer] = unchanged(n_in) if projection is None else projection.draw(n_in, device)
+        maps[layer] = unchanged(n_in) if projection is None else projection.draw(n_in, place)
     for start in range(0, len(store), batch):
         pixels = store.take(np.arange(start, min(start + batch, len(store))))
-        found = layer_features(network, maps, encoder.prepare(pixels).to(device))
+        found = layer_features(network, maps, encoder.prepare(pixels).to(place))
         for layer, features in found.items():
             bad = np.flatnonzero(~np.isfinite(features).all(axis=1))
             if len(bad):
@@ -267,4 +262,5 @@ def _encoder(
 ) -> Encoder:
     """mean, std: three each, for pixels in [0, 1]."""
     centre, scale = (tuple(255.0 * value for value in values) for values in (mean, std))
-    return Encoder(name, network.eval().requires_grad_(False), (size[0], size[1]), centre, scale)  # type: ignore[arg-type]
+    seen = PhotoInput((size[0], size[1]), centre, scale)  # type: ignore[arg-type]
+    return Encoder(name, network.eval().requires_grad_(False), seen)

@@ -21,7 +21,8 @@ from torch import Tensor, nn
 from exemplar import seeds
 from exemplar.errors import UserError, shortened, unknown
 from exemplar.files import first_line, whole_file
-from exemplar.spaces.space import DrawingInput, Input, NetworkSpace, PhotoInput
+from exemplar.spaces.inputs import DrawingInput, Input, PhotoInput
+from exemplar.spaces.space import NetworkSpace
 
 FORMAT = 1
 # Imported when one is asked for. The card's config are the constructor's arguments.

@@ -1,0 +1,77 @@
+"""What a network takes, and how images of any size are made so: drawings become ink and paper, photographs are scaled."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from exemplar.errors import UserError
+from exemplar.images.pixels import binarised, resize
+
+
+@dataclass(frozen=True)
+class DrawingInput:
+    """How drawings reach a critic: resized (bilinear), rescaled to fill [0, 1] each, ink 1 where above the threshold."""
+
+    size: tuple[int, int] = (50, 50)
+    threshold: float = 0.5
+    channels: ClassVar[int] = 1
+
+    def __post_init__(self) -> None:
+        _check_size(self.size)
+        if not 0 < self.threshold < 1:
+            raise UserError(f"the threshold {self.threshold} must lie between 0 and 1")
+
+    def prepare(self, images: np.ndarray) -> np.ndarray:
+        """images: (n, h, w) uint8 → (n, 1, *size) float32, ink 1, paper 0."""
+        if images.ndim != 3:
+            raise UserError("drawings have one channel, these images have 3: turn them grey first")
+        return binarised(resize(images, self.size), self.threshold)[:, None] / np.float32(255)
+
+
+@dataclass(frozen=True)
+class PhotoInput:
+    """How photographs reach a network: resized (bilinear), then (pixel − mean) / scale, both in grey levels of 0 to 255.
+
+    Grey images are seen as colour images whose channels are alike.
+    """
+
+    size: tuple[int, int]
+    mean: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    scale: tuple[float, float, float] = (255.0, 255.0, 255.0)
+    channels: ClassVar[int] = 3
+
+    def __post_init__(self) -> None:
+        _check_size(self.size)
+        if len(self.mean) != 3 or len(self.scale) != 3 or not min(self.scale) > 0:
+            raise UserError("a photograph needs three means and three scales above 0, one a channel")
+
+    def prepare(self, images: np.ndarray) -> np.ndarray:
+        """images: (n, h, w[, 3]) uint8 → (n, 3, *size) float32."""
+        pixels = resize(images, self.size)
+        colour = pixels if pixels.ndim == 4 else np.repeat(pixels[..., None], 3, axis=3)
+        scaled = (colour - np.array(self.mean, np.float32)) / np.array(self.scale, np.float32)
+        return np.moveaxis(scaled, 3, 1)
+
+
+Input = DrawingInput | PhotoInput
+
+
+def as_bytes(images: np.ndarray) -> np.ndarray:
+    """(n, h, w[, 3]) uint8 from images that are so already, or are floats in [0, 1]; anything else is the user's mistake."""
+    if images.ndim not in (3, 4) or (images.ndim == 4 and images.shape[3] != 3) or 0 in images.shape[1:3]:
+        raise UserError(f"images must be (n, h, w) or (n, h, w, 3), of at least 1 × 1 px, these are {images.shape}")
+    if images.dtype == np.uint8:
+        return images
+    if not np.issubdtype(images.dtype, np.floating):
+        raise UserError(f"images must be uint8, or floats from 0 to 1, these are {images.dtype}")
+    if not (np.isfinite(images).all() and images.min(initial=0) >= 0 and images.max(initial=0) <= 1):
+        raise UserError("images of floats must lie between 0 and 1, some of these do not, or are NaN: rescale them")
+    return np.rint(images * 255).astype(np.uint8)
+
+
+def _check_size(size: tuple[int, int]) -> None:
+    if len(size) != 2 or min(size) < 1:
+        raise UserError(f"an input of size {size} cannot be: give height and width in px, at least 1")
