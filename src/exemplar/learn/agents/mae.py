@@ -1,0 +1,19 @@
+"""The mean-absolute-error rule: move the chosen action's preference towards its reward by a step of fixed length."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class MeanAbsoluteError:
+    """rate: learning rate > 0; rest_when_right: whether a preference equal to the reward stays (hobj) or steps back (paper)."""
+
+    rate: float = 1.0
+    rest_when_right: bool = False
+
+    def step(self, preference: float, reward: float) -> float:
+        """Coefficient of x added to the chosen action's weights. preference: its w·x; reward: −1 or 1."""
+        if preference < reward:
+            return self.rate
+        return 0.0 if self.rest_when_right and preference == reward else -self.rate

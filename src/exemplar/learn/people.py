@@ -1,0 +1,223 @@
+"""People's data: the public files of Lee & DiCarlo (2023), trial by trial, and the counts at hand where those are not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from exemplar.errors import UserError, shortened
+from exemplar.files import read_npz, reading
+from exemplar.images.sources import find
+from exemplar.learn.curves import Curves, Learning, behaviour_in
+from exemplar.learn.oneshot import Generalization, Points, count_tests
+from exemplar.learn.tasks import CATCH, TEST, TRAIN, OneShot
+from exemplar.records import Trials
+
+BEHAVIOUR = {"highvar": "human-behavior-highvar-subtasks.csv", "oneshot": "human-behavior-oneshot-subtasks.csv"}
+METADATA = {"highvar": "meta-MutatorHighVarImageset.csv", "oneshot": "meta-MutatorOneShotImageset.csv"}
+COLUMNS = (
+    "trial",
+    "assignment_id",
+    "worker_id",
+    "subtask",
+    "image_id",
+    "trial_type",
+    "reaction_time_msec",
+    "timed_out",
+    "perf",
+)
+N_TRIALS = {"highvar": 100, "oneshot": 20}
+UNSCORED = ("original", "combinednat")  # training images, and four a transformation of its own kind
+
+
+@dataclass(frozen=True, eq=False)
+class ImageTable:
+    """The images of an experiment. category, image: (n,) text; test: (n,) "scale | 0.5", "" where it has none."""
+
+    image: np.ndarray
+    category: np.ndarray
+    test: np.ndarray
+
+    @property
+    def tests(self) -> tuple[str, ...]:
+        """The tests that are scored, by name."""
+        return tuple(sorted({name for name in self.test.tolist() if name and name.split(" | ")[0] not in UNSCORED}))
+
+
+def load_curves(folder: Path | str | None = None) -> Curves:
+    """Experiment 1's counts at hand: 64 subtasks × 100 trials. folder: where `object_learning_exp1_curves.npz` is."""
+    path = _folder(folder) / "object_learning_exp1_curves.npz"
+    data = read_npz(path, k_correct=("iu", 2), n_sessions=("iu", 1), subtask=("U", 1))
+    counts, n, names = data["k_correct"].astype(np.int64), data["n_sessions"].astype(np.int64), data["subtask"]
+    if not len(counts) == len(n) == len(names) or (counts < 0).any() or (counts > n[:, None]).any():
+        raise UserError(f"{path} has counts that do not belong together: fetch or make it again")
+    return Curves(counts, n, tuple(names.tolist()))
+
+
+def load_people(folder: Path | str | None = None) -> Learning:
+    """Experiment 1 in the most detail there is: sessions from the public files, else counts."""
+    if folder is not None and (_data(folder) / "behavior").is_dir():
+        return behaviour_in(load_trials(folder))
+    return load_curves(folder)
+
+
+def load_points(folder: Path | str | None = None) -> Points:
+    """Experiment 2's 36 accuracies at hand, lapse-corrected, read off a figure to about ±.002."""
+    path = _folder(folder) / "object_learning_exp2_oneshot.npz"
+    data = read_npz(path, transformation=("U", 1), level=("f", 1), phat=("f", 1), se=("f", 1))
+    tests = tuple(test_name(kind, level) for kind, level in zip(data["transformation"], data["level"], strict=True))
+    return Points(np.clip(data["phat"], 0, 1), data["se"] ** 2, tests)
+
+
+def load_images(folder: Path | str, experiment: str) -> ImageTable:
+    """The public metadata of "highvar" (Experiment 1) or "oneshot" (2)."""
+    path = _data(folder) / METADATA[experiment]
+    table = _read_csv(path, ("image_id", "category"))
+    again = table["image_id"].duplicated()
+    if again.any():
+        raise UserError(f"{path} has the image {table['image_id'][again].iloc[0]} twice: keep one of them")
+    test = np.full(len(table), "", dtype=object)
+    if experiment == "oneshot":
+        table = _read_csv(path, ("image_id", "category", "transformation", "transformation_level"))
+        pairs = zip(table["transformation"], table["transformation_level"], strict=True)
+        test = np.array([test_name(str(kind), level) for kind, level in pairs], dtype=object)
+    return ImageTable(table["image_id"].to_numpy(str), table["category"].to_numpy(str), test.astype(str))
+
+
+def load_trials(folder: Path | str, experiment: str = "highvar") -> Trials:
+    """The public behaviour of people as Trials. folder: the one that holds `data/`, or `data` itself.
+
+    Probe trials (25, 51, 77 and 103 of 104 in Experiment 1) are dropped and the others numbered anew, from 0.
+    """
+    if experiment not in BEHAVIOUR:
+        raise UserError(f"there is no experiment {experiment!r}: choose highvar (1) or oneshot (2)")
+    path = _data(folder) / "behavior" / BEHAVIOUR[experiment]
+    one_shot = experiment == "oneshot"
+    table = _read_csv(path, (*COLUMNS, "slot") if one_shot else COLUMNS)
+    session = table["assignment_id"].astype(str)
+    if one_shot:
+        session = session + "/" + table["slot"].astype(str)
+    table = table.assign(session=session)
+    again = table.duplicated(["session", "trial"])
+    if again.any():
+        row = table[again].iloc[0]
+        raise UserError(f"{path} has trial {row['trial']} of session {row['session']} twice: keep one of them")
+    table = table[table["trial_type"] != "probe"].sort_values(["session", "trial"], kind="stable")
+    images = load_images(folder, experiment)
+    _check_images(path, table, images)
+    number = table.groupby("session", sort=False).cumcount().to_numpy()
+    length = table.groupby("session", sort=False).size()
+    short = length[length != N_TRIALS[experiment]]
+    if len(short):
+        raise UserError(
+            f"{path}: {len(short)} of {len(length)} sessions have not {N_TRIALS[experiment]} trials (the first is "
+            f"{short.index[0]} with {short.iloc[0]}): leave those sessions out"
+        )
+    timed_out = _flags(path, table, "timed_out")
+    return Trials.of(
+        agent="human",
+        participant=table["worker_id"].astype(str).to_numpy(),
+        subtask=table["subtask"].astype(str).to_numpy(),
+        session=table["session"].to_numpy(),
+        trial=number,
+        phase=_phases(number) if one_shot else TRAIN,
+        stimulus=table["image_id"].astype(str).to_numpy(),
+        correct=_flags(path, table, "perf") & ~timed_out,  # a time-out counts as incorrect
+        timed_out=timed_out,
+        reaction_time_ms=pd.to_numeric(table["reaction_time_msec"], errors="coerce").clip(lower=0).to_numpy(float),
+    )
+
+
+def generalization_in(trials: Trials, images: ImageTable, *, by_participant: bool = False) -> Generalization:
+    """Experiment 2's Trials by test, with catch trials; units are sessions, or participants as hobj draws them."""
+    test_of = dict(zip(images.image.tolist(), images.test.tolist(), strict=True))
+    place = {name: number for number, name in enumerate(images.tests)}
+    frame = trials.frame.sort_values(["session", "trial"], kind="stable")
+    unknown = sorted(set(frame["stimulus"].astype(str)) - set(test_of))
+    if unknown:
+        raise UserError(f"the images {shortened(unknown)} are not in the metadata: give the metadata of these trials")
+    size = frame.groupby("session", observed=True, sort=False).size().to_numpy()
+    if len(set(size.tolist())) != 1:
+        raise UserError(f"sessions have {size.min()} to {size.max()} trials: leave out those that are cut short")
+    shape = (len(size), int(size[0]))
+    code = np.array([place.get(test_of[name], -1) for name in frame["stimulus"].astype(str)]).reshape(shape)
+    phase = frame["phase"].astype(str).to_numpy().reshape(shape)
+    right = frame["correct"].to_numpy(bool).reshape(shape)
+    found = count_tests(right, np.where(phase == TEST, code, -1), phase == CATCH, images.tests)
+    participant = frame["participant"].astype(str).to_numpy().reshape(shape)[:, 0]
+    return found.by(participant) if by_participant else found
+
+
+def test_name(kind: str, level: float) -> str:
+    """ "scale | 0.5": one of the 36 tests; levels are rounded to 6 digits, as the public metadata has them."""
+    return f"{kind} | {round(float(level), 6)}"
+
+
+def _check_images(path: Path, table: pd.DataFrame, images: ImageTable) -> None:
+    """Every image must be known, and its object be one of the two that its row's subtask names."""
+    category = dict(zip(images.image.tolist(), images.category.tolist(), strict=True))
+    shown = table["image_id"].astype(str)
+    strange = sorted(set(shown) - set(category))
+    if strange:
+        raise UserError(f"{path} shows images that the metadata does not know: {shortened(strange)}")
+    objects = set(images.category.tolist())
+    subtasks = table["subtask"].astype(str)
+    wrong = [name for name in subtasks.unique() if not set(name.split(",")) <= objects]
+    if wrong:
+        raise UserError(f"{path} has subtasks whose objects are unknown to the metadata: {shortened(wrong)}")
+    pairs = pd.DataFrame({"subtask": subtasks.to_numpy(), "category": shown.map(category).to_numpy()}).drop_duplicates()
+    outside = [f"{s} ({c})" for s, c in pairs.itertuples(index=False) if c not in s.split(",")]
+    if outside:
+        raise UserError(f"{path} shows objects that do not belong to the subtask: {shortened(outside)}")
+
+
+def _phases(number: np.ndarray) -> np.ndarray:
+    """Experiment 2 as the paper has it: 10 training trials, then tests with catch trials at 14 and 19 (from 0)."""
+    task = OneShot()
+    phase = np.where(number < task.n_training, TRAIN, TEST)
+    return np.where(np.isin(number, task.catch_trials), CATCH, phase)
+
+
+def _flags(path: Path, table: pd.DataFrame, column: str) -> np.ndarray:
+    values = pd.to_numeric(
+        table[column].map({"True": 1, "False": 0, True: 1, False: 0}).fillna(table[column]), errors="coerce"
+    )
+    wrong = np.flatnonzero(~values.isin([0, 1]).to_numpy())
+    if len(wrong):
+        raise UserError(
+            f"{path}: {column} must be 0 or 1, row {table.index[wrong[0]]} has {table[column].iloc[wrong[0]]!r}"
+        )
+    return values.to_numpy().astype(bool)
+
+
+def _read_csv(path: Path, columns: tuple[str, ...]) -> pd.DataFrame:
+    with reading(path, "a CSV table"):
+        table = pd.read_csv(path)
+    missing = [name for name in columns if name not in table]
+    if missing:
+        raise UserError(
+            f"{path} has no column {shortened(missing)} (it has {shortened(table.columns)}): it is another file"
+        )
+    if not len(table):
+        raise UserError(f"{path} has no rows: fetch it again")
+    return table
+
+
+def _data(folder: Path | str) -> Path:
+    """The folder `data` itself, given that or the one around it."""
+    place = Path(folder)
+    return place / "data" if (place / "data").is_dir() else place
+
+
+def _folder(folder: Path | str | None) -> Path:
+    if folder is not None:
+        return Path(folder)
+    found = find("human")
+    if found is None:
+        raise UserError(
+            "people's data is not at hand: set EXEMPLAR_DATA to the folder that has human/, or name the folder"
+        )
+    return found

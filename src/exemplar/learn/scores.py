@@ -1,0 +1,78 @@
+"""How learning is judged: the door to every score of this room, and the ones a model gets against people at once."""
+
+from __future__ import annotations
+
+from exemplar.learn.accuracy import (
+    PhaseDifference,
+    compare_phases,
+    learning_curve,
+    score_accuracy,
+    score_consistency,
+    score_speed,
+)
+from exemplar.learn.curves import Behaviour, Curves, Repeated, behaviour_in, behaviour_of, repeat
+from exemplar.learn.individuals import (
+    compare_populations,
+    complete_individuals,
+    individuality_test,
+    who_outperforms,
+)
+from exemplar.learn.mse import Null, mse_n, noise_floor, null_distribution, score_guessing, score_mse
+from exemplar.learn.oneshot import (
+    Generalization,
+    Points,
+    compare_transformations,
+    generalization_null,
+    generalization_of,
+    score_generalization,
+)
+from exemplar.learn.power import Power, power_to_tell_apart
+from exemplar.learn.variance import variance_explained
+from exemplar.records import Score
+
+__all__ = [
+    "Behaviour",
+    "Curves",
+    "Generalization",
+    "Null",
+    "PhaseDifference",
+    "Points",
+    "Power",
+    "Repeated",
+    "behaviour_in",
+    "behaviour_of",
+    "compare_phases",
+    "compare_populations",
+    "compare_transformations",
+    "complete_individuals",
+    "generalization_null",
+    "generalization_of",
+    "individuality_test",
+    "learning_curve",
+    "mse_n",
+    "noise_floor",
+    "null_distribution",
+    "power_to_tell_apart",
+    "repeat",
+    "score_accuracy",
+    "score_consistency",
+    "score_generalization",
+    "score_guessing",
+    "score_learner",
+    "score_mse",
+    "score_speed",
+    "variance_explained",
+    "who_outperforms",
+]
+
+
+def score_learner(
+    model: Repeated, people: Repeated, *, variant: str = "paper", chance: float = 0.5, agent: str = ""
+) -> dict[str, Score]:
+    """All that Experiment 1 says of one learner: MSE_n with its lapse rate, accuracies, speed, and consistency with people."""
+    return {
+        **score_mse(model, people, variant=variant, chance=chance, agent=agent),
+        **score_accuracy(model, agent=agent),
+        **score_speed(model, agent=agent),
+        **score_consistency(model, people, agent=agent),
+    }
