@@ -36,25 +36,48 @@ if GPU:
         "eager, bf16": {"precision": "bf16-mixed"},
         "replayed": {"replay": True},
         "replayed, bf16": {"replay": True, "precision": "bf16-mixed"},
+        "compiled, replayed": {"compile": True, "replay": True},
         "compiled, replayed, bf16": {"compile": True, "replay": True, "precision": "bf16-mixed"},
     }
 
 
-def seconds_per_step(run: Callable[[int], object]) -> float:
-    """run(n) takes n steps: the time of the steps after the first few, without what comes before them."""
-    clock = time.perf_counter if GPU else time.process_time
-    times = []
-    for n in (WARM, WARM + STEPS):
-        start = clock()
-        run(n)
-        times.append(clock() - start)
-    return (times[1] - times[0]) / STEPS
+class Watch:
+    """Looks at the clock when step WARM begins and when step WARM + STEPS does: what comes before the first of them,
+    compiling and recording too, does not count."""
+
+    def __init__(self) -> None:
+        self.times: list[float] = []
+
+    def begin(self, step: int) -> None:
+        if step in (WARM, WARM + STEPS):
+            if GPU:
+                torch.cuda.synchronize()
+            self.times.append(time.perf_counter() if GPU else time.process_time())
+
+    @property
+    def seconds_per_step(self) -> float:
+        return (self.times[1] - self.times[0]) / STEPS
 
 
-def plain_protonet(pixels: np.ndarray, steps: int, rng: np.random.Generator) -> None:
+class Watched:
+    """An objective under a watch: its rate is asked for once at the beginning of each step."""
+
+    def __init__(self, objective: Objective, watch: Watch) -> None:
+        self.objective, self.watch = objective, watch
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.objective, name)
+
+    def rate(self, step: int) -> float:
+        self.watch.begin(step)
+        return self.objective.rate(step)
+
+
+def plain_protonet(pixels: np.ndarray, watch: Watch, rng: np.random.Generator) -> None:
     network = Conv4(SIZE).to(DEVICE)
     optimizer = torch.optim.Adam(network.parameters(), 1e-3)
-    for _ in range(steps):
+    for step in range(WARM + STEPS + 1):
+        watch.begin(step)
         support, query = [], []
         for k in rng.permutation(N_CLASSES)[:60]:
             first, second = rng.permutation(N_EACH)[:2]
@@ -65,10 +88,11 @@ def plain_protonet(pixels: np.ndarray, steps: int, rng: np.random.Generator) -> 
         descend(functional.cross_entropy(-distances, torch.arange(60).to(DEVICE)), optimizer)
 
 
-def plain_simclr(pixels: np.ndarray, steps: int, rng: np.random.Generator) -> None:
+def plain_simclr(pixels: np.ndarray, watch: Watch, rng: np.random.Generator) -> None:
     network, images = Conv4(SIZE).to(DEVICE), pixels.reshape(-1, SIZE, SIZE)
     optimizer = torch.optim.RMSprop(network.parameters(), 1e-3)
-    for _ in range(steps):
+    for step in range(WARM + STEPS + 1):
+        watch.begin(step)
         chosen = [Image.fromarray(images[row]) for row in rng.permutation(len(images))[:128]]
         views = [as_tensor(np.asarray(view(image, rng))) for _ in range(2) for image in chosen]
         descend(contrast(network(torch.stack(views).to(DEVICE)), 0.5)[0], optimizer)
@@ -119,16 +143,34 @@ def main() -> None:
     peers: list[tuple[Objective, Callable[..., None]]] = [(ProtoNet(), plain_protonet), (SimClr(), plain_simclr)]
     print(f"{'on ' + (torch.cuda.get_device_name() if GPU else 'one CPU thread'):44}{'ms a step':>12}{'ratio':>8}")
     for objective, plain in peers:
-        name = type(objective).__name__
-        peer = seconds_per_step(lambda n, plain=plain: plain(pixels, n, seeds.rng("plain")))  # type: ignore[misc]
+        name, watch = type(objective).__name__, Watch()
+        plain(pixels, watch, seeds.rng("plain"))
+        peer = watch.seconds_per_step
         print(f"{name + ', plain loop':44}{1000 * peer:12.2f}{1:8.2f}")
         for variant, options in VARIANTS.items():
-            ours = seconds_per_step(
-                lambda n, o=objective, options=options: train(
-                    o, data, steps=n, seed=0, every=n, device=DEVICE, **options
-                )  # type: ignore[misc]
-            )
+            ours = time_training(objective, data, options)
             print(f"{name + ', ' + variant:44}{1000 * ours:12.2f}{peer / ours:8.2f}")
+        if GPU:
+            print(where_time_goes(objective, data))
+
+
+def time_training(objective: Objective, data: Images, options: dict[str, Any]) -> float:
+    """Seconds of one of our steps."""
+    watch = Watch()
+    watched: Any = Watched(objective, watch)
+    train(watched, data, steps=WARM + STEPS + 1, seed=0, every=WARM + STEPS + 1, device=DEVICE, **options)
+    return watch.seconds_per_step
+
+
+def where_time_goes(objective: Objective, data: Images) -> str:
+    """The kernels of a step that take longest, in microseconds a step and how often; what is replayed are the same ones."""
+    n = 20
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as profile:
+        train(objective, data, steps=n, seed=0, every=n, device=DEVICE)
+    kernels = sorted(profile.key_averages(), key=lambda kernel: -kernel.self_device_time_total)
+    total, launches = sum(k.self_device_time_total for k in kernels) / n, sum(k.count for k in kernels) / n
+    rows = [f"    {k.self_device_time_total / n:8.1f} µs {k.count / n:6.1f} × {k.key[:90]}" for k in kernels[:12]]
+    return "\n".join([f"  on the device {total:.0f} µs a step in {launches:.0f} launches, of which", *rows])
 
 
 if __name__ == "__main__":

@@ -94,8 +94,8 @@ def test_a_space_is_trained_listed_and_used(exemplar: Any, drawings: Path, tmp_p
     assert [space["name"] for space in found["spaces"]] == ["simclr-glyphs-s9"]
     card = exemplar("spaces", "card", "simclr-glyphs-s9", "--from", "mine", "--json", cwd=tmp_path).json()
     assert (card["seed"], card["training"]["steps"], len(card["concepts"])) == (9, 2, 779)
-    words = ("spaces", "encode", "simclr-glyphs-s9", "--from", "mine", "--data", drawings, "--json")
-    assert exemplar(*words, cwd=tmp_path).json()["features"] == [12, 256]
+    used = ("spaces", "encode", "simclr-glyphs-s9", "--from", "mine", "--data", drawings, "--json")
+    assert exemplar(*used, cwd=tmp_path).json()["features"] == [12, 256]
     before = files(tmp_path)
     said = exemplar("spaces", "train", "simclr-glyphs-s9", "--steps", "1", "--out", "mine", cwd=tmp_path)
     assert "is trained for 2 steps already" in mistake(said)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -78,3 +79,13 @@ def test_there_is_no_global_randomness():
 def test_help_does_not_wait_for(heavy):
     code = f"import sys, exemplar.cli; sys.exit({heavy!r} in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.parametrize(("own", "found"), [(None, "PASSIVE"), ("ACTIVE", "ACTIVE")])
+def test_threads_do_not_spin_unless_asked_to(own, found):
+    code = "import os, exemplar; print(os.environ['OMP_WAIT_POLICY'])"
+    environment = {k: v for k, v in os.environ.items() if k != "OMP_WAIT_POLICY"} | (
+        {"OMP_WAIT_POLICY": own} if own else {}
+    )
+    said = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    assert said.stdout.strip() == found

@@ -1,6 +1,6 @@
 """Readouts batched over tasks agree with one task at a time, by scikit-learn, torch or hand."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -35,15 +35,6 @@ EXACT: dict[str, Fit] = {
     "logistic": lambda x, y, k: fit_logistic(x, y, k, penalty=1e-2),
 }
 WIDE, TALL = (25, 40), (60, 6)  # (n, d): fewer, and more, examples than features
-
-
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    """Matrices this small are only slowed down by a second thread."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 def tasks(

@@ -25,14 +25,6 @@ Objectives = ProtoNet | SimClr | Classifier
 PROTONET = ProtoNet(ways=8, epoch=2, halve_after=3)
 
 
-@pytest.fixture(autouse=True)
-def _one_thread() -> Any:
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
 def strokes(name: str, n_classes: int = 24, n_each: int = 6, size: int = 16) -> Images:
     """Each class a random pattern, its drawings shifted by a pixel and with some pixels gone."""
     rng = seeds.rng("strokes", name)
@@ -259,6 +251,37 @@ def test_asking_for_a_gpu_where_there_is_none_is_refused(data: Images) -> None:
 def test_bad_options_are_refused(options: dict[str, Any], message: str, data: Images) -> None:
     with pytest.raises(UserError, match=message):
         train(PROTONET, data, **{"steps": 1, "seed": 0, **options})
+
+
+def test_the_library_below_keeps_quiet(data: Images, caplog: pytest.LogCaptureFixture) -> None:
+    train(Parabola(), data, steps=1, seed=0, precision="bf16-mixed")
+    from lightning_fabric.utilities.rank_zero import rank_zero_info
+
+    rank_zero_info("You are using a CUDA device that has Tensor Cores")
+    assert not caplog.records
+
+
+def test_kernels_are_tried_only_while_training(data: Images, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen, loss = [], Parabola.loss
+
+    def looked_at(*given: Any) -> Any:
+        seen.append(torch.backends.cudnn.benchmark)
+        return loss(*given)
+
+    monkeypatch.setattr(Parabola, "loss", looked_at)
+    train(Parabola(), data, steps=2, seed=0)
+    assert seen == [True, True] and not torch.backends.cudnn.benchmark
+
+
+def test_a_checkpoint_of_a_replayed_training_goes_on_on_a_cpu(data: Images, tmp_path: Path) -> None:
+    """On a GPU the rate lives on the device and Adam is fused; neither may come along."""
+    whole = train(PROTONET, data, steps=4, seed=0, every=2)
+    train(PROTONET, data, steps=2, seed=0, folder=tmp_path)
+    content = torch.load(tmp_path / CHECKPOINT, weights_only=True)
+    for group in content["optimizer"]["param_groups"]:
+        group |= {"lr": torch.tensor(group["lr"]), "capturable": True, "fused": True}
+    torch.save(content, tmp_path / CHECKPOINT)
+    assert weights(train(PROTONET, data, steps=4, seed=0, folder=tmp_path)) == weights(whole)
 
 
 def test_a_folder_that_cannot_be_written_is_refused(data: Images, tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from exemplar.errors import UserError, unknown
-from exemplar.spaces.conv4 import block, check_size
+from exemplar.spaces.conv4 import block, check_size, square_side
 from exemplar.spaces.densenet import DenseNet
 from exemplar.spaces.protonet import encode, sample_drawings
 from exemplar.spaces.readouts import fit_nearest_mean
@@ -118,16 +118,12 @@ class Pretraining:
             raise UserError("a backbone needs an even batch, steps and a mix of 1 or more, and 2 test tasks or more")
         if not (0 <= self.mixed <= 1 and 0 <= self.jitter < 1 and 0 <= self.smoothing < 1):
             raise UserError("the mixed share must lie between 0 and 1, jitter and smoothing from 0 to below 1")
-        if len(data.pixels) < self.batch:
-            raise UserError(f"a batch of {self.batch} needs as many images, there are {len(data.pixels)}: lower batch")
+        data.check_batch(self.batch)
         if data.held_out is not None:
             check_tasks(data.held_out)
         if self.backbone not in BACKBONES:
             raise unknown("backbone", self.backbone, BACKBONES)
-        channels, height, width = data.shape
-        if height != width:
-            raise UserError(f"backbones see square images, these are {height} × {width} px: resize them")
-        network = BACKBONES[self.backbone](channels=channels, size=height)
+        network = BACKBONES[self.backbone](channels=data.shape[0], size=square_side(data.shape))
         return Learner(network, data.n_classes).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
 
     def loss(

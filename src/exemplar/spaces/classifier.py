@@ -29,8 +29,7 @@ class Classifier:
     def build(self, data: Images) -> Critic:
         if min(self.batch, self.epoch, self.halve_after) < 1:
             raise UserError("a classifier needs a batch, an epoch and a halving of at least 1")
-        if len(data.pixels) < self.batch:
-            raise UserError(f"a batch of {self.batch} needs as many images, there are {len(data.pixels)}: lower batch")
+        data.check_batch(self.batch)
         if data.held_out is not None and data.held_out.names != data.names:
             raise UserError(
                 "a classifier can only be tested on its own classes: hold out other drawings of the same ones"

@@ -43,6 +43,14 @@ def block(channels_in: int, channels_out: int) -> nn.Sequential:
     )
 
 
+def square_side(shape: tuple[int, int, int]) -> int:
+    """The side in px of images of a shape (channels, h, w); no network here takes other than square ones."""
+    _, height, width = shape
+    if height != width:
+        raise UserError(f"networks see square images, these are {height} × {width} px: resize them")
+    return height
+
+
 def check_size(size: int, least: int) -> None:
     if size < least:
         raise UserError(f"images of {size} px vanish inside this network: give images of at least {least} px")

@@ -15,6 +15,7 @@ from torch.func import functional_call, grad, vmap
 from torch.nn import functional
 
 from exemplar.errors import UserError
+from exemplar.spaces.conv4 import square_side
 from exemplar.spaces.protonet import check_drawings, sample_drawings
 from exemplar.spaces.quickdraw_networks import critic
 from exemplar.spaces.training_images import Images
@@ -69,10 +70,7 @@ class Maml:
                     f"{self.ways}-way tasks need {self.ways} classes, there are {images.n_classes}: lower ways"
                 )
             check_drawings(images, self.shots + self.queries)
-        channels, height, width = data.shape
-        if height != width:
-            raise UserError(f"the critics see square images, these are {height} × {width} px: resize them")
-        return learner(self.network, height, channels, self.ways)
+        return learner(self.network, square_side(data.shape), data.shape[0], self.ways)
 
     def loss(
         self, network: nn.Module, data: Images, rng: torch.Generator, step: int

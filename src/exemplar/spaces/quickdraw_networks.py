@@ -8,8 +8,8 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from exemplar.errors import UserError, unknown
-from exemplar.spaces.conv4 import FEATURES, OUTPUTS, Conv4, block, check_size
+from exemplar.errors import unknown
+from exemplar.spaces.conv4 import FEATURES, OUTPUTS, Conv4, block, check_size, square_side
 
 
 class Conv3(nn.Module):
@@ -82,7 +82,4 @@ def critic(name: str, shape: tuple[int, int, int], outputs: int = OUTPUTS) -> Cr
     """A critic for images of this shape (channels, h, w), fresh weights from torch's own generator."""
     if name not in CRITICS:
         raise unknown("critic network", name, CRITICS)
-    channels, height, width = shape
-    if height != width:
-        raise UserError(f"the critics see square images, these are {height} × {width} px: resize them")
-    return CRITICS[name](height, channels, outputs)
+    return CRITICS[name](square_side(shape), shape[0], outputs)

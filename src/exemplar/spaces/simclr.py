@@ -34,10 +34,8 @@ class SimClr:
             raise UserError("SimCLR needs a batch of 2 or more, and a temperature above 0")
         preset(self.views)
         for images in (data, data.held_out):
-            if images is not None and len(images.pixels) < self.batch:
-                raise UserError(
-                    f"a batch of {self.batch} needs as many images, there are {len(images.pixels)}: lower batch"
-                )
+            if images is not None:
+                images.check_batch(self.batch)
         if data.held_out is not None:
             check_ways(data.held_out)
         return critic(self.network, data.shape)

@@ -15,10 +15,9 @@ import time
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
-from lightning_fabric import Fabric
 from torch import nn
 
 from exemplar import seeds
@@ -28,8 +27,12 @@ from exemplar.spaces.devices import count_gpus, find_device
 from exemplar.spaces.training_images import Images
 from exemplar.spaces.training_steps import Objective, mean_over_devices, plain_steps, replayed_steps, tried_kernels
 
+if TYPE_CHECKING:
+    from lightning_fabric import Fabric
+
 PRECISIONS = ("32-true", "bf16-mixed")
-logging.getLogger("lightning_fabric").setLevel(logging.WARNING)  # in each process: it talks of Tensor Cores and of AMP
+for part in ("rank_zero", "distributed"):  # they talk of Tensor Cores and of processes, each process anew
+    logging.getLogger(f"lightning_fabric.utilities.{part}").setLevel(logging.WARNING)
 
 
 @dataclass(frozen=True)
@@ -200,6 +203,8 @@ class _Run:
 
 
 def _fabric(device: str, devices: int, precision: str) -> Fabric:
+    from lightning_fabric import Fabric  # two seconds, which only training takes
+
     place = find_device(device)
     if precision not in PRECISIONS:
         raise unknown("precision", precision, PRECISIONS)

@@ -69,6 +69,10 @@ class Images:
         _, channels, height, width = self.pixels.shape
         return channels, height, width
 
+    def check_batch(self, n: int) -> None:
+        if len(self.pixels) < n:
+            raise UserError(f"a batch of {n} needs as many images, there are {len(self.pixels)}: lower batch")
+
     @cached_property
     def rows(self) -> torch.Tensor:
         """(n_classes, most) int64: the rows of each class's images, filled up with −1."""

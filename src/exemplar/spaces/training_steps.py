@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import torch
-from lightning_fabric import Fabric
 from torch import nn
 
 from exemplar.spaces.training_images import Images
+
+if TYPE_CHECKING:
+    from lightning_fabric import Fabric
 
 WARM_UP = 3  # steps before one is recorded: libraries choose their kernels and set up their memory in these
 Advance = Callable[[int], dict[str, torch.Tensor]]  # takes one step, gives its loss and metrics as 0-d tensors
