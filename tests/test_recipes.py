@@ -38,6 +38,11 @@ def omniglot() -> ConceptSet:
     return load("omniglot", "weak-test").resized(50, binarise=0.5)
 
 
+@cache
+def exemplars(name: str) -> np.ndarray:
+    return central_exemplars(load_space(name).encode(omniglot(), device="cpu"), omniglot().concept.code)
+
+
 def images_for(space: NetworkSpace, n: int = 37) -> np.ndarray:
     """Of another size than the space's own, so that they are prepared too."""
     if isinstance(space.input, DrawingInput):
@@ -141,9 +146,7 @@ def test_a_critic_scores_on_omniglot_what_its_card_says(name: str, real_data: An
     card, data = load_card(name), omniglot()
     space = load_space(name, layer="last" if card.training["objective"] == "ProtoNet" else "feature")
     features = torch.from_numpy(space.encode(data, device="cpu"))
-    rows = None
-    if card.training["exemplars"] is not None:
-        rows = central_exemplars(load_space(card.training["exemplars"]).encode(data, device="cpu"), data.concept.code)
+    rows = exemplars(card.training["exemplars"]) if card.training["exemplars"] else None
     seen = Images.of(np.zeros((len(data), 1, 1), np.uint8), data.concept.code, data.concept.names, rows)
     found = accuracies(features, seen, seeds.torch_rng("golden"))
     # random support was another one in training: three standard errors of the difference of two means of 20 rounds

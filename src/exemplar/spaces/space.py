@@ -23,7 +23,6 @@ from exemplar.images.concepts import ConceptSet
 from exemplar.images.sources import cache_folder
 from exemplar.spaces.devices import find_device
 from exemplar.spaces.inputs import Input, as_bytes
-from exemplar.spaces.inputs import PhotoInput as PhotoInput
 from exemplar.spaces.stages import layer_features, layer_shapes
 
 Images = np.ndarray | ConceptSet  # (n, h, w[, 3]) uint8, or float in [0, 1], which is seen in 256 levels
