@@ -1,8 +1,8 @@
 """Agents at the task: any agent one trial at a time, or the known ones in Gram space, hundreds of times faster, alike.
 
 Weights are sums of images seen, so w·x is a sum of products between images. Those are few: of the images of one subtask, whose
-Gram matrix all sessions and all rules share. A session keeps its preference for every image there is, and adds a row of the
-matrix when it learns.
+Gram matrix all sessions and all rules share. A session keeps w·x of the images it will still show, and when it learns from
+one, adds its products with those.
 """
 
 from __future__ import annotations
@@ -156,6 +156,13 @@ def _choose(
     return first, top, n_draws + 1
 
 
+@njit(inline="always")
+def _learn(product: np.ndarray, row: np.ndarray, later: np.ndarray, size: float) -> None:
+    """Add `size` times an image to weights whose products with the images shown later are kept. row: of the Gram matrix."""
+    for trial in range(len(later)):
+        product[trial] += size * row[later[trial]]
+
+
 @njit(nogil=True)
 def _linear(
     step: Any,
@@ -171,18 +178,17 @@ def _linear(
     choice: np.ndarray,
 ) -> bool:
     """All sessions of one subtask, with a rule that changes the chosen action's weights."""
-    n, n_choices = gram.shape[1], len(actions)
-    product = np.zeros((n_choices, n))  # w · x of every action's weights and every image
+    n_choices, n_trials = len(actions), image.shape[1]
+    product = np.zeros((n_choices, n_trials))  # w · x of every action's weights and the image of every trial
     length = np.zeros(n_choices)  # ‖w‖²
     preference = np.empty(n_choices)
     for session in range(len(image)):
         product[:] = 0
         length[:] = 0
         n_draws = 0
-        for trial in range(image.shape[1]):
-            shown = image[session, trial]
+        for trial in range(n_trials):
             for action in range(len(actions)):
-                preference[action] = np.rint(product[action, shown] * GRID) * GRAIN
+                preference[action] = np.rint(product[action, trial] * GRID) * GRAIN
             taken, top, n_draws = _choose(actions, preference, key, first + session, n_draws)
             choice[session, trial] = taken
             if not np.isfinite(top):
@@ -190,10 +196,10 @@ def _linear(
             size = step(rule, top, 2.0 * (taken == answer[session, trial]) - 1.0)
             if size == 0:
                 continue
+            shown = image[session, trial]
             if limit < np.inf:
-                length[taken] += size * (2 * product[taken, shown] + size * gram[shown, shown])
-            for other in range(n):
-                product[taken, other] += size * gram[shown, other]
+                length[taken] += size * (2 * product[taken, trial] + size * gram[shown, shown])
+            _learn(product[taken, trial + 1 :], gram[shown], image[session, trial + 1 :], size)
             total = length.sum() if together else length[taken]
             if total > limit * limit:
                 shrink = limit / np.sqrt(total)
@@ -217,16 +223,15 @@ def _linear_each(
     choice: np.ndarray,
 ) -> bool:
     """All sessions of one subtask, with a rule that changes every action's weights."""
-    n, n_choices = gram.shape[1], len(actions)
-    product = np.zeros((n_choices, n))
+    n_choices, n_trials = len(actions), image.shape[1]
+    product = np.zeros((n_choices, n_trials))
     preference, odds = np.empty(n_choices), np.empty(n_choices)
     for session in range(len(image)):
         product[:] = 0
         n_draws = 0
-        for trial in range(image.shape[1]):
-            shown = image[session, trial]
+        for trial in range(n_trials):
             for action in range(len(actions)):
-                preference[action] = np.rint(product[action, shown] * GRID) * GRAIN
+                preference[action] = np.rint(product[action, trial] * GRID) * GRAIN
             taken, top, n_draws = _choose(actions, preference, key, first + session, n_draws)
             choice[session, trial] = taken
             if not np.isfinite(top):
@@ -237,8 +242,7 @@ def _linear_each(
             total = odds.sum()
             for action in range(len(actions)):
                 size = step_each(rule, odds[action] / total, action == taken, reward)
-                for other in range(n):
-                    product[action, other] += size * gram[shown, other]
+                _learn(product[action, trial + 1 :], gram[image[session, trial]], image[session, trial + 1 :], size)
     return True
 
 
@@ -253,28 +257,27 @@ def _prototype(
     choice: np.ndarray,
 ) -> bool:
     """All sessions of one subtask by nearest mean."""
-    n, n_choices = gram.shape[1], len(actions)
-    product = np.zeros((n_choices, n))  # of every choice's sum of images and every image
+    n_choices, n_trials = len(actions), image.shape[1]
+    product = np.zeros((n_choices, n_trials))  # of every choice's sum of images and the image of every trial
     length, n_seen, preference = np.zeros(n_choices), np.zeros(n_choices), np.empty(n_choices)
     for session in range(len(image)):
         product[:] = 0
         length[:] = 0
         n_seen[:] = 0
         n_draws = 0
-        for trial in range(image.shape[1]):
-            shown = image[session, trial]
+        for trial in range(n_trials):
             for action in range(len(actions)):
                 seen = max(n_seen[action], 1.0)
-                nearness = product[action, shown] / seen - length[action] / (2 * seen * seen)
+                nearness = product[action, trial] / seen - length[action] / (2 * seen * seen)
                 preference[action] = np.rint(nearness * GRID) * GRAIN
             taken, _, n_draws = _choose(actions, preference, key, first + session, n_draws)
             choice[session, trial] = taken
             right = answer[session, trial]
             if taken == right or n_choices == 2:
-                length[right] += 2 * product[right, shown] + gram[shown, shown]
+                shown = image[session, trial]
+                length[right] += 2 * product[right, trial] + gram[shown, shown]
                 n_seen[right] += 1
-                for other in range(n):
-                    product[right, other] += gram[shown, other]
+                _learn(product[right, trial + 1 :], gram[shown], image[session, trial + 1 :], 1.0)
     return True
 
 

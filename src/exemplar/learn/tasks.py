@@ -23,7 +23,7 @@ TRAIN, TEST, CATCH = "train", "test", "catch"
 class Sessions:
     """What will be shown, and which choice is right, in every session of every subtask.
 
-    image: (subtasks, sessions, trials) int16, row of the subtask's images, object after object (object · n_images + number);
+    image: (subtasks, sessions, trials) uint16, row of the subtask's images, object after object (object · n_images + number);
     answer: (subtasks, sessions, trials) int8, the choice that is right; phase: (trials,) "train", "test" or "catch";
     n_choices: as many as objects; n_images: of each object; key: what the sessions' own generators share (`luck`).
     """
@@ -83,7 +83,7 @@ class ObjectLearning:
         """The sessions of `n_subtasks` subtasks, `n_sessions` each."""
         total = _check_counts(n_subtasks, n_sessions)
         place = rng.random((total, self.n_trials))
-        image = np.empty(place.shape, np.int16)
+        image = np.empty(place.shape, np.uint16)
         if self.sequence == "paper":
             _objects_then_images(place, self.n_objects, self.n_images, image)
         else:
@@ -130,12 +130,12 @@ class OneShot:
         total = _check_counts(n_subtasks, n_sessions)
         training = np.repeat(np.arange(self.n_objects) * self.n_images, self.n_training // self.n_objects)
         order = np.argsort(rng.random((total, self.n_training)), axis=1)
-        tests = np.empty((total, self.n_testing), np.int16)
+        tests = np.empty((total, self.n_testing), np.uint16)
         _objects_then_images(rng.random(tests.shape), self.n_objects, self.n_images - 1, tests)
         item, number = tests // (self.n_images - 1), tests % (self.n_images - 1)
         catch = np.isin(np.arange(self.n_testing) + self.n_training, self.catch_trials)
         tests = item * self.n_images + np.where(catch, 0, number + 1)
-        image = np.concatenate([training[order], tests], axis=1).astype(np.int16)
+        image = np.concatenate([training[order], tests], axis=1).astype(np.uint16)
         phase = np.array([TRAIN] * self.n_training + [CATCH if is_catch else TEST for is_catch in catch])
         if self.sequence == "hobj":
             phase[self.n_training - 1] = CATCH
@@ -162,7 +162,7 @@ def _sessions(
 @njit(cache=True)
 def _objects_then_images(place: np.ndarray, n_objects: int, n_images: int, image: np.ndarray) -> None:
     """place: (sessions, trials) in [0, 1), whose first part says which object and whose rest says which unseen image."""
-    pool = np.empty((n_objects, n_images), np.int16)
+    pool = np.empty((n_objects, n_images), np.uint16)
     for session in range(len(place)):
         for item in range(n_objects):
             for number in range(n_images):
@@ -180,7 +180,7 @@ def _objects_then_images(place: np.ndarray, n_objects: int, n_images: int, image
 @njit(cache=True)
 def _pooled_images(place: np.ndarray, n_images: int, image: np.ndarray) -> None:
     """The first trials of a random order of all images (Fisher and Yates). place: (sessions, trials) in [0, 1)."""
-    pool = np.empty(n_images, np.int16)
+    pool = np.empty(n_images, np.uint16)
     for session in range(len(place)):
         for number in range(n_images):
             pool[number] = number
@@ -196,9 +196,9 @@ def _check(sequence: str, n_objects: int, n_images: int) -> None:
         raise unknown("trial sequence", sequence, VARIANTS)
     if n_objects < 2:
         raise UserError(f"a choice needs at least 2 objects, there is {n_objects}: give more")
-    if n_objects > 127 or n_objects * n_images > 32767:
+    if n_objects > 127 or n_objects * n_images > 65535:
         raise UserError(
-            f"{n_objects} objects of {n_images} images are too many for one subtask: at most 127 and 32,767 images"
+            f"{n_objects} objects of {n_images} images are too many for one subtask: at most 127 and 65,535 images"
         )
 
 
