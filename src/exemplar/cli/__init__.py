@@ -9,7 +9,7 @@ import traceback
 import typer
 
 from exemplar import __version__
-from exemplar.cli import data, results, runs, spaces, tour
+from exemplar.cli import data, draw, learn, results, runs, spaces, tour
 from exemplar.errors import UserError
 
 app = typer.Typer(
@@ -22,6 +22,8 @@ app = typer.Typer(
 )
 app.add_typer(data.app, name="data")
 app.add_typer(spaces.app, name="spaces")
+app.add_typer(draw.app, name="draw")
+app.add_typer(learn.app, name="learn")
 app.add_typer(runs.app, name="runs")
 app.add_typer(results.app, name="results")
 app.command("tour")(tour.tour)

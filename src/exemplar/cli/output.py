@@ -29,3 +29,8 @@ def pairs(values: dict[str, object]) -> str:
     """One line a value, names aligned."""
     width = max(map(len, values), default=0)
     return "\n".join(f"{name.ljust(width)}  {value}" for name, value in values.items())
+
+
+def ends(ci95: tuple[float, float], digits: str = ".4f") -> str:
+    """An interval as people write it; nothing where there is none."""
+    return "" if ci95[0] != ci95[0] else f"[{ci95[0]:{digits}}, {ci95[1]:{digits}}]"

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from exemplar.cli.output import Json, Seed, answer, table
+from exemplar.cli.output import Json, Seed, answer, ends, table
 
 app = typer.Typer(
     help="The project's own numbers: list, compute again, and make docs/results.md.", no_args_is_help=True
@@ -86,20 +86,36 @@ RESULTS = {
         (("omniglot", "weak-test"),),
         quick=False,
     ),
+    "backbones": Result(
+        "Five new classes of photographs after one picture, or five, of each",
+        "exemplar.spaces.backbone_studies:backbone_result",
+        "The shipped backbones on the test classes of their data: 2,000 tasks of 5 classes with 15 pictures of each to name, "
+        "by the nearest mean of features divided by their length. Intervals are over tasks. wrn28-4-cifar-fs was trained for "
+        "10,000 steps of 256 pictures (33 epochs upright, as many turned), with rotation throughout and manifold mix-up of a "
+        "quarter of each batch in the last fifth: 4 minutes of an H200 that two other trainings shared. It has 5.8 million "
+        "parameters, the published WRN-28-10 six times as many. What the recipe is made of was compared on the 16 validation "
+        "classes, in one training each: cosine instead of linear heads cost 3 percentage points of 1-shot accuracy, mixing "
+        "half of each batch for half of the training (22,000 steps, cosine heads) cost 10, and no mix-up at all "
+        "(`exemplar spaces train wrn28-4-cifar-fs-unmixed`) gained 2. conv4-64 and the DenseNet were trained without.",
+        {
+            ("accuracy_5_way_1_shot", "cifar-fs"): (0.748, "Mangla et al. 2020, WRN-28-10"),
+            ("accuracy_5_way_5_shot", "cifar-fs"): (0.875, "Mangla et al. 2020, WRN-28-10"),
+        },
+        (("cifar-fs", "test"), ("fc100", "test")),
+        quick=False,
+    ),
     "s17-control": Result(
         "A standard classifier overfits Omniglot; do few-shot learners?",
         "exemplar.spaces.studies:s17_result",
         "The control S17, trained on one H200: a classifier of all 1,623 characters (18 drawings of each, 2 held out), and a "
-        "5-shot and a 1-shot ProtoNet on the weak split, tested on other characters. The score is the rank correlation of "
-        "held-out loss and step over the second half of a training: above 0 it turns up. Intervals take the looks for "
+        "5-shot and two 1-shot ProtoNets on the weak split, tested on other characters. The trend is the rank correlation of "
+        "held-out loss and step over the second half of a training: above 0 it turns up. Its interval takes the looks for "
         "independent, which they are not quite.\n\n"
-        "The classifier's held-out loss is lowest at step 5,000 (0.87) and ends at 1.51 times that, while its "
-        "training loss falls to 0.0003: as in the paper. Its held-out accuracy, which falls there, stays where it was here "
-        "(best 79.9 %, last 79.5 %). The few-shot losses show no trend that can be told from 0, but they do not simply stay "
-        "down: the 5-shot one ends at 1.12 times its lowest, the three 1-shot ones at 1.03, 1.31 and 1.47. They are "
-        "measured on 480 drawings and jump from look to look, so that the lowest is partly luck: averaged over five looks "
-        "the ratios are 1.33 for the classifier, 1.00 for 5-shot, and 1.00, 1.03 and 1.16 for 1-shot. Their accuracy ends "
-        "within 0.1 percentage points of its best.\n\n"
+        "The classifier's loss turns up, as in the paper, and half as far again as its lowest; its accuracy, which falls "
+        "there, stays here. That the few-shot losses do not turn up is only half of what we see: the 1-shot ones, measured on "
+        "200 episodes of 60 characters at each look, rise by a fifth to a quarter from their lowest, at step 5,000, while "
+        "their accuracy rises to the end. They grow surer, of their errors too: characters that are new are not named "
+        "worse. The 5-shot one was measured on 8 episodes a look, too few to tell.\n\n"
         "![Loss over steps, in training and on what is held out](s17.svg)",
         {},
         (),
@@ -139,7 +155,7 @@ def run(
         commit_result(name, scores, provenance)
     who = [{key: getattr(s, key) for key in ("agent", "concept", "space", "variant")} for s in scores]
     rows = [
-        (s.name, ", ".join(filter(None, w.values())), f"{s.value:.4f}", f"[{s.ci95[0]:.4f}, {s.ci95[1]:.4f}]", s.n)
+        (s.name, ", ".join(filter(None, w.values())), f"{s.value:.4f}", ends(s.ci95), s.n)
         for s, w in zip(scores, who, strict=True)
     ]
     found = [{"name": s.name, **w, **s.json()} for s, w in zip(scores, who, strict=True)]

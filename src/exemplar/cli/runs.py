@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from exemplar.cli.output import Json, answer, pairs, table
+from exemplar.cli.output import Json, answer, ends, pairs, table
 
 app = typer.Typer(help="Run folders: what was asked, done and scored.", no_args_is_help=True)
 
@@ -47,10 +47,7 @@ def show(folder: Annotated[Path, typer.Argument(help="A run folder.")], json: Js
     facts: dict[str, Any] = {key: about[key] for key in ("command", "config", "seed", "variant", "data")}
     facts |= {key: provenance.get(key, "") for key in ("state", "duration_s", "exemplar", "git", "host")}
     facts["tables"] = ", ".join(about["tables"])
-    rows = [
-        (s.name, s.agent, s.concept, s.space, f"{s.value:.4g}", f"[{s.ci95[0]:.4g}, {s.ci95[1]:.4g}]", s.n)
-        for s in scores
-    ]
+    rows = [(s.name, s.agent, s.concept, s.space, f"{s.value:.4g}", ends(s.ci95, ".4g"), s.n) for s in scores]
     header = ("score", "agent", "concept", "space", "value", "95 %", "n")
     answer(about, as_json=json, text=pairs(facts) + ("\n\n" + table(header, rows) if rows else ""))
 

@@ -1,7 +1,9 @@
 """Backbones for few-shot tasks on photographs: classification of base classes, rotation self-supervision, manifold mix-up.
 
-The recipe of Mangla et al. (2020), whose backbone the paper uses. Half of a batch is upright and, in the second phase,
-mixed; the other half is turned and tells its turn. A step's mix-up is weights, not branches: one compiled graph does all.
+After Mangla et al. (2020), whose backbone the paper uses, with two changes that held-out classes asked for. The heads are
+linear: cosine ones cost 3 percentage points of 1-shot accuracy (one training each). Only a quarter of a batch is mixed, late
+and briefly: with all upright images mixed, held-out accuracy fell from the first mixed step on. The first half of a batch
+is upright, the other half is turned and tells its turn. A step's mix-up is weights, not branches: one graph does all.
 """
 
 from __future__ import annotations
@@ -26,7 +28,6 @@ from exemplar.spaces.wide_resnet import WideResNet
 TURNS = 4  # quarter turns of an image
 REACH = 4  # px by which a crop is shifted at most
 TEST_WAYS, TEST_QUERIES = 5, 15
-SHARPNESS = 10.0  # of the cosine classifier, at the beginning
 
 
 class Conv64(nn.Sequential):
@@ -54,38 +55,22 @@ BACKBONES: dict[str, Callable[..., Backbone]] = {
 }
 
 
-class Cosine(nn.Module):
-    """(b, n_features) → (b, n_outputs) logits: how far features point the way of each output, times a learned sharpness.
-
-    Length is of no use to it, as it will be of none when features are compared.
-    """
-
-    def __init__(self, n_features: int, n_outputs: int) -> None:
-        super().__init__()
-        self.weight = nn.Parameter(torch.randn(n_outputs, n_features))
-        self.sharpness = nn.Parameter(torch.tensor(SHARPNESS))
-
-    def forward(self, features: Tensor) -> Tensor:
-        with torch.autocast(features.device.type, enabled=False):  # a few bits would not do for what is then sharpened
-            return self.sharpness * functional.normalize(features.float()) @ functional.normalize(self.weight).T
-
-
 class Learner(nn.Module):
     """A backbone with two heads: which class, and how it is turned."""
 
     def __init__(self, backbone: Backbone, n_classes: int) -> None:
         super().__init__()
         self.backbone = backbone
-        self.classes, self.turns = Cosine(backbone.n_features, n_classes), Cosine(backbone.n_features, TURNS)
+        self.classes, self.turns = nn.Linear(backbone.n_features, n_classes), nn.Linear(backbone.n_features, TURNS)
 
     def forward(self, images: Tensor, mix: Tensor) -> tuple[Tensor, Tensor]:
-        """images: (2 h, c, side, side) in [0, 1], the first h to be mixed with each other, first with last; mix: (stages,)
-        share of the other image, before each stage. Returns class logits (2 h, classes) and turn logits (h, 4)."""
-        x, half = images, len(images) // 2
+        """images: (4 q, c, side, side) in [0, 1], the first q to be mixed with each other, first with last; mix: (stages,)
+        share of the other image, before each stage. Returns class logits (4 q, classes) and turn logits (2 q, 4)."""
+        x, quarter = images, len(images) // 4
         for share, stage in zip(mix, self.backbone, strict=True):
-            first = x[:half]  # a batch is drawn at random, so any fixed partner is a random one
-            x = stage(torch.cat((first.lerp(first.flip(0), share.to(x.dtype)), x[half:])))
-        return self.classes(x), self.turns(x[half:])
+            first = x[:quarter]  # a batch is drawn at random, so any fixed partner is a random one
+            x = stage(torch.cat((first.lerp(first.flip(0), share.to(x.dtype)), x[quarter:])))
+        return self.classes(x), self.turns(x[2 * quarter :])
 
 
 @dataclass(frozen=True)
@@ -93,7 +78,8 @@ class Pretraining:
     """What a backbone is trained on: its own network is `Trained.network.backbone`, the heads have done their service.
 
     backbone: a name in BACKBONES; batch: images a step, half of them turned; steps: of the whole schedule, as `train` must
-    be told too; mixed: the share of them, at the end, that mixes; mix: λ ~ Beta(mix, mix), a whole number.
+    be told too; mixed: the share of them, at the end, that mixes a quarter of the batch; mix: λ ~ Beta(mix, mix), a whole
+    number.
 
     learning_rate: SGD's (Nesterov, momentum 0.9), rising over `warm_up` steps, then falling as a cosine to 0; decay: of
     kernels and matrices; smoothing: of labels; turn_weight: of the loss of the turns; jitter: largest relative change of
@@ -101,11 +87,11 @@ class Pretraining:
     """
 
     backbone: str = "wrn28-4"
-    batch: int = 512
-    steps: int = 12_000
-    mixed: float = 0.5
+    batch: int = 256
+    steps: int = 10_000
+    mixed: float = 0.2
     mix: int = 2
-    learning_rate: float = 0.2
+    learning_rate: float = 0.1
     warm_up: int = 500
     decay: float = 5e-4
     smoothing: float = 0.0
@@ -114,8 +100,10 @@ class Pretraining:
     test_tasks: int = 500
 
     def build(self, data: Images) -> Learner:
-        if min(self.batch // 2, self.steps, self.mix, self.test_tasks - 1) < 1 or self.batch % 2 or self.warm_up < 0:
-            raise UserError("a backbone needs an even batch, steps and a mix of 1 or more, and 2 test tasks or more")
+        if min(self.batch // 4, self.steps, self.mix, self.test_tasks - 1) < 1 or self.batch % 4 or self.warm_up < 0:
+            raise UserError(
+                "a backbone needs a batch of 4, 8, … images, 1 step and mix or more, and 2 test tasks or more"
+            )
         if not (0 <= self.mixed <= 1 and 0 <= self.jitter < 1 and 0 <= self.smoothing < 1):
             raise UserError("the mixed share must lie between 0 and 1, jitter and smoothing from 0 to below 1")
         data.check_batch(self.batch)
@@ -130,7 +118,7 @@ class Pretraining:
         self, network: nn.Module, data: Images, rng: torch.Generator, step: int
     ) -> tuple[Tensor, dict[str, Tensor]]:
         """Cross-entropy of the classes of all images, mixed ones counting for both, and of the turns of the turned half."""
-        rows, half = data.sample(self.batch, rng), self.batch // 2
+        rows, half, quarter = data.sample(self.batch, rng), self.batch // 2, self.batch // 4
         turn = torch.randint(TURNS, (self.batch,), generator=rng, device=rng.device)
         turn[:half] = 0
         images = jittered(crops(data.pixels, rows, turn, rng), self.jitter, rng)
@@ -140,11 +128,11 @@ class Pretraining:
         classes, turns = network(images, share * stage)
 
         label, loss = data.label[rows], partial(functional.cross_entropy, label_smoothing=self.smoothing)
-        upright, turned = classes[:half], loss(classes[half:], label[half:])
-        own, other = loss(upright, label[:half]), loss(upright, label[:half].flip(0))
+        mixed, rest = classes[:quarter], loss(classes[quarter:], label[quarter:])
+        own, other = loss(mixed, label[:quarter]), loss(mixed, label[:quarter].flip(0))
         turning = functional.cross_entropy(turns, turn[half:])
         metrics = {
-            "class_loss": (own.lerp(other, share) + turned) / 2,
+            "class_loss": own.lerp(other, share) / 4 + 3 * rest / 4,
             "turn_loss": turning,
             "accuracy": (classes[half:].argmax(1) == label[half:]).float().mean(),  # of the half that is never mixed
             "turn_accuracy": (turns.argmax(1) == turn[half:]).float().mean(),

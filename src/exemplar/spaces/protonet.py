@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import torch
 from torch import nn
@@ -15,7 +15,7 @@ from exemplar.spaces.quickdraw_networks import Critic, critic
 from exemplar.spaces.training_images import Images
 
 PART = 1024  # images encoded at once in validation
-TEST_WAYS = 20
+TEST_WAYS, TEST_EPISODES = 20, 200
 TURNS = 4  # quarter turns of a class
 
 
@@ -59,9 +59,7 @@ class ProtoNet:
     ) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
         """Cross-entropy over an episode's classes, −‖query − prototype‖² being the logits."""
         each, turns, device = self.shots + self.queries, TURNS if self.quarter_turns else 1, data.pixels.device
-        ways = min(self.ways, data.n_classes * turns)  # fewer classes may be held out
-        kinds = torch.rand((self.episodes, data.n_classes * turns), generator=rng, device=device).topk(ways).indices
-        kinds = kinds.flatten()  # (episodes · ways,), distinct within an episode
+        kinds = sample_classes(data.n_classes * turns, self.episodes, self.ways, rng).flatten()
         images = data.take(sample_drawings(data, kinds // turns, each, rng).flatten())
         groups = torch.arange(len(kinds), device=device).repeat_interleave(each)
         if self.quarter_turns:
@@ -70,29 +68,40 @@ class ProtoNet:
                 images = torch.where(turn == k, images.rot90(k, (2, 3)), images)
         if self.new_classes is not None:
             images = augment(images, preset(self.new_classes), rng, groups)
-        embedded = network(images).float().view(self.episodes, ways, each, -1)
-        prototype = embedded[:, :, : self.shots].mean(2)  # (episodes, ways, d)
-        query = embedded[:, :, self.shots :].flatten(1, 2)  # (episodes, ways · queries, d)
-        with torch.autocast(device.type, enabled=False):  # differences of large numbers
-            # ‖query‖², the same for all classes, is left out
-            logits = 2 * query @ prototype.mT - prototype.square().sum(2)[:, None]
-        target = torch.arange(ways, device=device).repeat_interleave(self.queries).repeat(self.episodes)
-        logits = logits.flatten(0, 1)
-        return functional.cross_entropy(logits, target), {"accuracy": (logits.argmax(1) == target).float().mean()}
+        return episode_loss(network(images).float().view(self.episodes, self.ways, each, -1), self.shots)
 
     def validate(self, network: nn.Module, data: Images, rng: torch.Generator) -> dict[str, float]:
-        """loss: of 8 plain episodes or more; accuracy_…: 20-way, with exemplars and with random drawings as support."""
+        """loss: of 200 plain episodes; accuracy_…: 20-way, with exemplars and with random drawings as support."""
         assert data.held_out is not None
-        plain = replace(self, new_classes=None, quarter_turns=False)
-        losses = [plain.loss(network, data.held_out, rng, 0)[0] for _ in range(max(1, 8 // self.episodes))]
-        embedded = encode(network, data.held_out)
-        return {"loss": float(torch.stack(losses).mean()), **accuracies(embedded, data.held_out, rng, shots=self.shots)}
+        there, embedded = data.held_out, encode(network, data.held_out)
+        ways = min(self.ways, there.n_classes)  # fewer classes may be held out
+        classes = sample_classes(there.n_classes, TEST_EPISODES, ways, rng)
+        rows = sample_drawings(there, classes.flatten(), self.shots + self.queries, rng)
+        loss, _ = episode_loss(embedded[rows].unflatten(0, (TEST_EPISODES, ways)), self.shots)
+        return {"loss": float(loss), **accuracies(embedded, there, rng, shots=self.shots)}
 
     def optimizer(self, network: nn.Module) -> torch.optim.Optimizer:
         return torch.optim.Adam(network.parameters(), self.learning_rate)
 
     def rate(self, step: int) -> float:
         return 0.5 ** (step // (self.epoch * self.halve_after))
+
+
+def sample_classes(n_classes: int, episodes: int, ways: int, rng: torch.Generator) -> torch.Tensor:
+    """(episodes, ways) int64: classes at random, distinct within an episode."""
+    return torch.rand((episodes, n_classes), generator=rng, device=rng.device).topk(ways).indices
+
+
+def episode_loss(embedded: torch.Tensor, shots: int) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
+    """Cross-entropy and accuracy. embedded: (episodes, ways, shots + queries, d) float32, each class's support first."""
+    episodes, ways, each, _ = embedded.shape
+    prototype = embedded[:, :, :shots].mean(2)  # (episodes, ways, d)
+    query = embedded[:, :, shots:].flatten(1, 2)  # (episodes, ways · queries, d)
+    with torch.autocast(embedded.device.type, enabled=False):  # differences of large numbers
+        # ‖query‖², the same for all classes, is left out
+        logits = (2 * query @ prototype.mT - prototype.square().sum(2)[:, None]).flatten(0, 1)
+    target = torch.arange(ways, device=embedded.device).repeat_interleave(each - shots).repeat(episodes)
+    return functional.cross_entropy(logits, target), {"accuracy": (logits.argmax(1) == target).float().mean()}
 
 
 def sample_drawings(

@@ -62,7 +62,7 @@ class Recipe:
 
 SIMCLR = Recipe(SimClr(), OMNIGLOT, steps=10_000)
 PROTONET = Recipe(ProtoNet(), OMNIGLOT, steps=23_000, exemplars="simclr-omniglot-s0")
-WRN = Recipe(Pretraining(), CIFAR_FS, steps=12_000, size=32, threshold=None)
+WRN = Recipe(Pretraining(), CIFAR_FS, steps=10_000, size=32, threshold=None)
 
 RECIPES = {
     "simclr-omniglot": SIMCLR,
@@ -82,8 +82,10 @@ RECIPES = {
         ProtoNet(new_classes="quickdraw-protonet"), QUICKDRAW, steps=18_000, size=48, threshold=0.3
     ),
     "wrn28-4-cifar-fs": WRN,
-    "densenet-fc100": replace(WRN, objective=Pretraining(backbone="densenet"), data=FC100),
-    "conv4-64-cifar-fs": replace(WRN, objective=Pretraining(backbone="conv4-64", steps=3_000), steps=3_000),
+    "wrn28-4-cifar-fs-unmixed": replace(WRN, objective=Pretraining(mixed=0.0)),  # what mix-up is compared with
+    "wrn28-10-cifar-fs": replace(WRN, objective=Pretraining(backbone="wrn28-10")),
+    "densenet-fc100": replace(WRN, objective=Pretraining(backbone="densenet", mixed=0.0), data=FC100),
+    "conv4-64-cifar-fs": replace(WRN, objective=Pretraining(backbone="conv4-64", mixed=0.0, steps=3_000), steps=3_000),
 }
 
 

@@ -300,12 +300,19 @@ def load_s17() -> dict[str, list[dict[str, Any]]]:
 
 
 def s17_result(run: Run, seed: int) -> Scores:
-    """Whether the loss on what is held out rises in the second half of each training: its rank correlation with the step."""
-    scores = []
+    """Whether the loss on what is held out rises in the second half of each training: its rank correlation with the step; and
+    where loss and accuracy end, next to the best they were (of one training: without an interval)."""
+    scores, one = [], (float("nan"), float("nan"))
     for name, curve in load_s17().items():
         late = [look for look in curve if look["step"] > curve[-1]["step"] / 2]
         trend = stats.spearman([look["step"] for look in late], [look["held_out_loss"] for look in late])
         scores.append(Score("trend_of_test_loss", trend.value, (trend.lo, trend.hi), trend.n, agent=name))
+        loss = [look["held_out_loss"] for look in curve]
+        kind = "held_out_accuracy_exemplar" if "held_out_accuracy_exemplar" in curve[0] else "held_out_accuracy"
+        accuracy = [look[kind] for look in curve]
+        scores.append(Score("last_test_loss_over_lowest", loss[-1] / min(loss), one, 1, agent=name))
+        scores.append(Score("last_test_accuracy", accuracy[-1], one, 1, agent=name))
+        scores.append(Score("best_test_accuracy", max(accuracy), one, 1, agent=name))
     return _keep(run, scores)
 
 

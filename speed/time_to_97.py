@@ -1,0 +1,99 @@
+"""How long one device trains until a ProtoNet names 97 of 100 unseen Omniglot characters right: 20-way, after one exemplar.
+
+From the first step on, with recording the step and every look at the held-out characters counted in; three seeds.
+A machine without the data takes it along: `--export FILE` here, `--images FILE` there (torch and NumPy are all it needs).
+
+Run: python speed/time_to_97.py
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from exemplar.spaces.recipes import PROTONET, make_images, speed_options
+from exemplar.spaces.training import train
+from exemplar.spaces.training_images import Images
+from exemplar.spaces.training_steps import Objective
+
+GOAL, LOOK = 0.97, 100
+
+
+def export(path: Path, images: Images) -> None:
+    parts: dict[str, Any] = {}
+    for part, there in (("train", images), ("test", images.held_out)):
+        assert there is not None and there.exemplar is not None
+        side = there.shape[1]
+        parts |= {
+            f"{part}_bits": np.packbits(there.pixels.numpy().reshape(-1, side * side) > 127, axis=1),
+            f"{part}_label": there.label.numpy(),
+            f"{part}_exemplar": there.exemplar.numpy(),
+            f"{part}_side": side,
+        }
+    np.savez_compressed(path, **parts)
+
+
+def read(path: Path) -> Images:
+    held_out: Images | None = None
+    with np.load(path) as file:
+        for part in ("test", "train"):
+            side, label = int(file[f"{part}_side"]), file[f"{part}_label"]
+            pixels = np.unpackbits(file[f"{part}_bits"], axis=1, count=side * side).reshape(-1, side, side) * 255
+            names = [f"{part} {k}" for k in range(label.max() + 1)]
+            held_out = Images.of(pixels, label, names, file[f"{part}_exemplar"], held_out)
+    assert held_out is not None
+    return held_out
+
+
+class Clocked:
+    """An objective that notes, at each look, the seconds since it was made and the accuracy with exemplars as support."""
+
+    def __init__(self, objective: Objective) -> None:
+        self.objective, self.start = objective, time.perf_counter()
+        self.looks: list[tuple[float, float]] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.objective, name)
+
+    def validate(self, network: nn.Module, data: Images, rng: torch.Generator) -> dict[str, float]:
+        found = self.objective.validate(network, data, rng)
+        self.looks.append((time.perf_counter() - self.start, found["accuracy_exemplar"]))
+        return found
+
+
+def main() -> None:
+    words = argparse.ArgumentParser(description=__doc__)
+    words.add_argument("--images", type=Path)
+    words.add_argument("--export", type=Path)
+    words.add_argument("--seeds", type=int, default=3)
+    words.add_argument("--most", type=int, default=4000, help="steps after which it is given up")
+    given = words.parse_args()
+    images = read(given.images) if given.images else make_images(PROTONET)
+    if given.export:
+        export(given.export, images)
+        return
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    print(f"on {torch.cuda.get_device_name() if device == 'cuda' else 'the CPU'}, looked at every {LOOK} steps")
+    for seed in range(given.seeds):
+        objective: Any = Clocked(PROTONET.objective)
+        steps, options = given.most, speed_options(PROTONET, device)
+        train(objective, images, steps=steps, seed=seed, every=LOOK, device=device, **options)
+        reached = [k for k, (_, accuracy) in enumerate(objective.looks) if accuracy >= GOAL]
+        if not reached:
+            best = max(accuracy for _, accuracy in objective.looks)
+            print(f"seed {seed}: not within {steps} steps, best {best:.4f}")
+            continue
+        took, accuracy = objective.looks[reached[0]]
+        last = objective.looks[-1]
+        print(f"seed {seed}: {accuracy:.4f} after {LOOK * (reached[0] + 1)} steps and {took:.1f} s", end="; ")
+        print(f"{last[1]:.4f} after {steps} steps and {last[0]:.1f} s")
+
+
+if __name__ == "__main__":
+    main()
