@@ -7,11 +7,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from PIL import Image
 
 from exemplar import seeds
 from exemplar.errors import UserError
 from exemplar.learn.curves import behaviour_in
-from exemplar.learn.people import generalization_in, load_curves, load_images, load_points, load_trials
+from exemplar.learn.people import IMAGE_SETS, generalization_in, load_curves, load_images, load_points, load_trials
+from exemplar.learn.stimuli import public_stimuli
 
 PROBES = (25, 51, 77, 103)
 TESTS = [("blur", 0.0078125), ("blur", 0.0625), ("scale", 0.5), ("scale", 1.5), ("combinednat", 0.0)]
@@ -202,3 +204,102 @@ def test_the_command_gives_sessions_where_they_are_and_counts_where_not(public, 
         subtask=names,
     )
     assert isinstance(load_people(folder), Curves)
+
+
+def with_pictures(folder: Path) -> Path:
+    """Small PNGs for all images of the public files, each of its own grey, and warm-up images."""
+    warmup = pd.DataFrame({"image_id": [f"warm-{k}.png" for k in range(6)], "category": "Warm"})
+    warmup.to_csv(folder / "data" / "meta-MutatorWarmupImageset.csv", index=False)
+    for name, image_set in IMAGE_SETS.items():
+        table = load_images(folder, name)
+        for place, (category, image) in enumerate(zip(table.category, table.image, strict=True)):
+            path = folder / "data" / "images" / image_set / category / image
+            path.parent.mkdir(parents=True, exist_ok=True)
+            Image.fromarray(np.full((4, 4), place % 251, np.uint8)).save(path)
+    metadata = folder / "data" / "meta-MutatorHighVarImageset.csv"  # `relpath` says where, if it is there
+    meta = pd.read_csv(metadata)
+    meta["relpath"] = "images/MutatorHighVarImageset/" + meta["category"] + "/" + meta["image_id"]
+    meta.to_csv(metadata, index=False)
+    return folder
+
+
+def test_the_very_images_people_saw_are_arranged_by_their_subtasks(public):
+    stimuli = public_stimuli(with_pictures(public), 1)
+    assert stimuli.subtasks == ("MutatorObject000,MutatorObject001", "MutatorObject002,MutatorObject003")
+    assert stimuli.shape == (2, 2, 100) and len(stimuli.warmup) == 6 and not (stimuli.test != "").any()
+    meta, _ = high_variation()
+    flat = stimuli.image.ravel()
+    place = {name: k for k, name in enumerate(meta["image_id"])}
+    for row in (0, 99, 137, 399):
+        assert (stimuli.pictures.take([row]) == place[flat[row]] % 251).all()
+    trials = load_trials(public)
+    assert set(trials["stimulus"].astype(str)) <= set(flat.tolist())
+
+
+def test_the_image_that_is_trained_on_comes_first(public):
+    stimuli = public_stimuli(with_pictures(public), 2)
+    assert stimuli.image[0, :, 0].tolist() == ["OneshotObject00-train.png", "OneshotObject01-train.png"]
+    assert (stimuli.test[0, :, 0] == "").all()
+    assert set(stimuli.test[0, 0, 1:]) == {"", "blur | 0.007812", "blur | 0.0625", "scale | 0.5", "scale | 1.5"}
+
+
+def test_images_that_are_not_there_are_named(public):
+    with pytest.raises(UserError, match="meta-MutatorWarmupImageset.csv is missing"):
+        public_stimuli(public, 1)
+    folder = with_pictures(public)
+    victim = folder / "data" / "images" / "MutatorHighVarImageset" / "MutatorObject001" / "MutatorObject001-7.png"
+    victim.unlink()
+    with pytest.raises(UserError, match="1 of 400 images are missing .*001-7.png.* fetch"):
+        public_stimuli(folder, 1)
+    (folder / "data" / "images.tar.gz").write_bytes(b"")
+    with pytest.raises(UserError, match="unpack .*images.tar.gz"):
+        public_stimuli(folder, 1)
+    victim.write_bytes(b"no PNG")
+    with pytest.raises(UserError, match="not an image that can be read"):
+        _ = public_stimuli(folder, 1).pictures.images
+
+
+def test_a_population_is_scored_and_compared_from_the_public_files(public):
+    from exemplar.learn.benchmark import judge, score_people
+    from exemplar.learn.outcomes import load_outcome
+
+    people = load_outcome(public, experiment=1)
+    assert (
+        people.agent == "human"
+        and people.experiment == 1
+        and len(people.images["MutatorObject000,MutatorObject001"]) > 100
+    )
+    alone = score_people(people.result, seed=0)
+    assert alone.scores["overall"].n == 6 and "consistency_ceiling" not in alone.scores
+    verdict = judge(people, people, seed=0)
+    assert verdict.same_images and verdict.p["individuals_differ"] > 0
+    assert any("3 participants did all 2 subtasks" in note for note in verdict.notes)
+    assert any(note.startswith("no consistency") for note in verdict.notes)
+    second = load_outcome(public, experiment=2)
+    assert second.experiment == 2 and second.result.catch_shown.sum() == 12
+
+
+def test_trial_numbers_must_be_numbers(tmp_path):
+    meta, behaviour = high_variation()
+    folder = write(tmp_path, (meta, change(behaviour, 3, "trial", "three")), one_shot())
+    with pytest.raises(UserError, match="trial must be a number, row 3 has 'three'"):
+        load_trials(folder)
+
+
+def test_a_model_that_saw_peoples_images_is_scored_without_more_ado(public):
+    from exemplar.learn.benchmark import judge
+    from exemplar.learn.features import Features
+    from exemplar.learn.outcomes import load_outcome, same_images
+    from exemplar.learn.running import RunConfig, run_learner
+
+    folder = with_pictures(public)
+    for experiment in (1, 2):
+        stimuli = public_stimuli(folder, experiment)
+        features = seeds.rng("seen").standard_normal((*stimuli.shape, 5))
+        seen = Features(features, None, stimuli.subtasks, stimuli.image, stimuli.test)
+        done = run_learner(RunConfig(experiment, n_sessions=100), seen, seed=0)
+        people = load_outcome(folder, experiment=experiment)
+        assert same_images(done.outcome, people) == (True, "images of the same names were shown")
+        if experiment == 1:  # in 2, six sessions are too few to draw from
+            verdict = judge(done.outcome, people, seed=0)
+            assert verdict.same_images and verdict.scores["mse_n"].value > 0 and 0 < verdict.p["null"] <= 1

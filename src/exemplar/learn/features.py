@@ -48,12 +48,75 @@ def fit_ball(warmup: np.ndarray, variant: str = "paper") -> Ball:
     return Ball(centre, radius)
 
 
-def load_features(path: Path | str) -> tuple[np.ndarray, np.ndarray | None]:
-    """An encoder's features from an npz file: `features` (subtasks, objects, images, d), and `warmup` (n, d) if it has them."""
+@dataclass(frozen=True, eq=False)
+class Features:
+    """What an encoder makes of an experiment's images.
+
+    images: (subtasks, objects, images, d) float; warmup: (n, d) of other images, None where there are none. Where they are
+    known: subtasks, names; image, test: (subtasks, objects, images) text, an image's name and the test it belongs to ("" for
+    none; in Experiment 2 the first image of each object is the one that is trained on).
+    """
+
+    images: np.ndarray
+    warmup: np.ndarray | None = None
+    subtasks: tuple[str, ...] | None = None
+    image: np.ndarray | None = None
+    test: np.ndarray | None = None
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """(subtasks, objects, images)."""
+        n_subtasks, n_objects, n_images = self.images.shape[:3]
+        return n_subtasks, n_objects, n_images
+
+    def in_ball(self, variant: str = "paper") -> tuple[np.ndarray, str]:
+        """`images` centred and scaled into the ball of radius 1, and by what: "warm-up images"; or, where there are none,
+        "nothing" if they lie in it already, else "the images themselves", which tells a learner a little about its task.
+        """
+        if self.warmup is not None:
+            placed, by = fit_ball(self.warmup, variant).place(self.images), "warm-up images"
+        elif np.einsum("...d,...d->...", self.images, self.images, dtype=np.float64).max() <= (1 + 1e-6) ** 2:
+            placed, by = self.images, "nothing"
+        else:
+            placed = fit_ball(self.images.reshape(-1, self.images.shape[-1]), variant).place(self.images)
+            by = "the images themselves"
+        check_subtasks(placed)
+        return placed, by
+
+
+def load_features(path: Path | str) -> Features:
+    """An encoder's features from an npz file: the array `features` (subtasks, objects, images, d), and as far as they are there
+    `warmup` (n, d), `subtask` (subtasks,), `image` and `test` (subtasks, objects, images).
+    """
     place = Path(path)
-    has_warmup = "warmup" in npz_names(place)
-    arrays = read_npz(place, features=("f", 4), **({"warmup": ("f", 2)} if has_warmup else {}))
-    return arrays["features"], arrays.get("warmup")
+    there = npz_names(place)
+    beside = {"warmup": ("f", 2), "subtask": ("U", 1), "image": ("U", 3), "test": ("U", 3)}
+    arrays = read_npz(place, features=("f", None), **{name: kind for name, kind in beside.items() if name in there})
+    features, warmup, names = arrays["features"], arrays.get("warmup"), arrays.get("subtask")
+    if features.ndim != 4 or not features.size or features.shape[1] < 2:
+        raise UserError(
+            f"{place}: features must be (subtasks, objects, images, d) with at least 2 objects, they are {features.shape}: "
+            "reshape them"
+        )
+    check_features(features)
+    zero = np.argwhere(~features.any(axis=-1))
+    if len(zero):
+        where = tuple(int(i) for i in zero[0])
+        raise UserError(
+            f"{place}: the features of {len(zero)} images have norm 0 (the first is {where}), so nothing can be learned from "
+            "them: compute them again, or use another encoder"
+        )
+    if warmup is not None and warmup.shape[1] != features.shape[3]:
+        raise UserError(
+            f"{place}: features have {features.shape[3]} dimensions and warmup has {warmup.shape[1]}: encode both alike"
+        )
+    for name, wanted in (("subtask", features.shape[:1]), ("image", features.shape[:3]), ("test", features.shape[:3])):
+        if name in arrays and arrays[name].shape != wanted:
+            raise UserError(f"{place}: {name} must be {wanted}, as features say, it is {arrays[name].shape}")
+    if names is not None and len(set(names.tolist())) < len(names):
+        raise UserError(f"{place}: two subtasks have the same name: give each its own")
+    subtasks = None if names is None else tuple(names.tolist())
+    return Features(features, warmup, subtasks, arrays.get("image"), arrays.get("test"))
 
 
 def check_features(features: np.ndarray) -> None:

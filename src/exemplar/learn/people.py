@@ -17,7 +17,11 @@ from exemplar.learn.tasks import CATCH, TEST, TRAIN, OneShot
 from exemplar.records import Trials
 
 BEHAVIOUR = {"highvar": "human-behavior-highvar-subtasks.csv", "oneshot": "human-behavior-oneshot-subtasks.csv"}
-METADATA = {"highvar": "meta-MutatorHighVarImageset.csv", "oneshot": "meta-MutatorOneShotImageset.csv"}
+IMAGE_SETS = {
+    "highvar": "MutatorHighVarImageset",
+    "oneshot": "MutatorOneShotImageset",
+    "warmup": "MutatorWarmupImageset",
+}
 COLUMNS = (
     "trial",
     "assignment_id",
@@ -35,11 +39,15 @@ UNSCORED = ("original", "combinednat")  # training images, and four a transforma
 
 @dataclass(frozen=True, eq=False)
 class ImageTable:
-    """The images of an experiment. category, image: (n,) text; test: (n,) "scale | 0.5", "" where it has none."""
+    """The images of an experiment, one a row, all (n,) text.
+
+    image: its name; category: its object; test: "scale | 0.5", "" where it has none; relpath: its file, from `data`.
+    """
 
     image: np.ndarray
     category: np.ndarray
     test: np.ndarray
+    relpath: np.ndarray
 
     @property
     def tests(self) -> tuple[str, ...]:
@@ -59,7 +67,7 @@ def load_curves(folder: Path | str | None = None) -> Curves:
 
 def load_people(folder: Path | str | None = None) -> Learning:
     """Experiment 1 in the most detail there is: sessions from the public files, else counts."""
-    if folder is not None and (_data(folder) / "behavior").is_dir():
+    if folder is not None and (data_folder(folder) / "behavior").is_dir():
         return behaviour_in(load_trials(folder))
     return load_curves(folder)
 
@@ -73,8 +81,8 @@ def load_points(folder: Path | str | None = None) -> Points:
 
 
 def load_images(folder: Path | str, experiment: str) -> ImageTable:
-    """The public metadata of "highvar" (Experiment 1) or "oneshot" (2)."""
-    path = _data(folder) / METADATA[experiment]
+    """The public metadata of "highvar" (Experiment 1), "oneshot" (2), or "warmup"."""
+    path = data_folder(folder) / f"meta-{IMAGE_SETS[experiment]}.csv"
     table = _read_csv(path, ("image_id", "category"))
     again = table["image_id"].duplicated()
     if again.any():
@@ -82,9 +90,20 @@ def load_images(folder: Path | str, experiment: str) -> ImageTable:
     test = np.full(len(table), "", dtype=object)
     if experiment == "oneshot":
         table = _read_csv(path, ("image_id", "category", "transformation", "transformation_level"))
-        pairs = zip(table["transformation"], table["transformation_level"], strict=True)
+        level = pd.to_numeric(table["transformation_level"], errors="coerce")  # the training image has none
+        pairs = zip(table["transformation"], level, strict=True)
         test = np.array([test_name(str(kind), level) for kind, level in pairs], dtype=object)
-    return ImageTable(table["image_id"].to_numpy(str), table["category"].to_numpy(str), test.astype(str))
+    image, category = table["image_id"].to_numpy(str), table["category"].to_numpy(str)
+    usual = [f"images/{IMAGE_SETS[experiment]}/{c}/{i}" for c, i in zip(category, image, strict=True)]
+    return ImageTable(image, category, test.astype(str), table.get("relpath", pd.Series(usual)).to_numpy(str))
+
+
+def read_pairs(folder: Path | str, experiment: str) -> tuple[str, ...] | None:
+    """The subtasks people did, by name, "A,B"; None where there is no behaviour."""
+    path = data_folder(folder) / "behavior" / BEHAVIOUR[experiment]
+    if not path.is_file():
+        return None
+    return tuple(sorted(_read_csv(path, ("subtask",))["subtask"].astype(str).unique().tolist()))
 
 
 def load_trials(folder: Path | str, experiment: str = "highvar") -> Trials:
@@ -94,13 +113,16 @@ def load_trials(folder: Path | str, experiment: str = "highvar") -> Trials:
     """
     if experiment not in BEHAVIOUR:
         raise UserError(f"there is no experiment {experiment!r}: choose highvar (1) or oneshot (2)")
-    path = _data(folder) / "behavior" / BEHAVIOUR[experiment]
+    path = data_folder(folder) / "behavior" / BEHAVIOUR[experiment]
     one_shot = experiment == "oneshot"
     table = _read_csv(path, (*COLUMNS, "slot") if one_shot else COLUMNS)
     session = table["assignment_id"].astype(str)
     if one_shot:
         session = session + "/" + table["slot"].astype(str)
     table = table.assign(session=session)
+    strange = table["trial"][pd.to_numeric(table["trial"], errors="coerce").isna()]
+    if len(strange):
+        raise UserError(f"{path}: trial must be a number, row {strange.index[0]} has {strange.iloc[0]!r}")
     again = table.duplicated(["session", "trial"])
     if again.any():
         row = table[again].iloc[0]
@@ -195,7 +217,7 @@ def _flags(path: Path, table: pd.DataFrame, column: str) -> np.ndarray:
 
 def _read_csv(path: Path, columns: tuple[str, ...]) -> pd.DataFrame:
     with reading(path, "a CSV table"):
-        table = pd.read_csv(path)
+        table = pd.read_csv(path, low_memory=False)
     missing = [name for name in columns if name not in table]
     if missing:
         raise UserError(
@@ -206,7 +228,7 @@ def _read_csv(path: Path, columns: tuple[str, ...]) -> pd.DataFrame:
     return table
 
 
-def _data(folder: Path | str) -> Path:
+def data_folder(folder: Path | str) -> Path:
     """The folder `data` itself, given that or the one around it."""
     place = Path(folder)
     return place / "data" if (place / "data").is_dir() else place

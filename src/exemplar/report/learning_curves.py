@@ -1,0 +1,67 @@
+"""Learning curves of a few learners on one figure, and accuracies on the tests of Experiment 2, as SVG."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.figure import Figure
+
+from exemplar.report.figures import ACCENT, INK, QUIET, STYLE, as_svg
+from exemplar.stats import Estimate
+
+COLOURS = (ACCENT, INK)  # the learner, and whom it is compared with
+
+
+def plot_learning(curves: Mapping[str, Estimate], *, chance: float, title: str = "") -> str:
+    """Accuracy over trials, each curve (trials,) with its 95 % band. The first trials are where learners differ: log scale."""
+    with mpl.rc_context({**STYLE, "figure.facecolor": "white", "axes.titlesize": 10}):
+        figure = Figure(figsize=(6.4, 3.8), layout="constrained")
+        axes = figure.add_subplot()
+        n_trials = 1
+        for colour, (name, curve) in zip(COLOURS, curves.items(), strict=False):
+            n_trials = len(curve.value)
+            trial = np.arange(1, n_trials + 1)
+            axes.fill_between(trial, curve.lo, curve.hi, color=colour, alpha=0.25, linewidth=0)
+            axes.plot(trial, curve.value, color=colour, linewidth=1.6, label=name)
+        axes.axhline(chance, color=QUIET, linestyle="--", linewidth=1, label="guessing")
+        axes.set(xlabel="trial", ylabel="accuracy over subtasks", xscale="log", ylim=(0, 1.02), title=title)
+        axes.set_xlim(1, max(n_trials, 2))
+        ticks = [tick for tick in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000) if tick <= n_trials]
+        axes.set_xticks(ticks, [str(tick) for tick in ticks])
+        axes.minorticks_off()
+        axes.legend(frameon=False, loc="lower right", fontsize=9.5)
+        return as_svg(figure)
+
+
+def plot_tests(tests: Sequence[str], sides: Mapping[str, Estimate], *, chance: float, title: str = "") -> str:
+    """Accuracy on each test, "scale | 0.5", a panel a transformation; each side (tests,) with its interval."""
+    kinds = list(dict.fromkeys(name.split(" | ")[0] for name in tests))
+    columns = min(3, len(kinds))
+    rows = -(-len(kinds) // columns)
+    with mpl.rc_context(
+        {**STYLE, "figure.facecolor": "white", "axes.titlesize": 10, "figure.titlesize": 10, "font.size": 9.5}
+    ):
+        figure = Figure(figsize=(2.7 * columns, 2.1 * rows + 0.5), layout="constrained")
+        panels = figure.subplots(rows, columns, sharey=True, squeeze=False).ravel()
+        for panel, kind in zip(panels, kinds, strict=False):
+            mine = [place for place, name in enumerate(tests) if name.split(" | ")[0] == kind]
+            mine.sort(key=lambda place: float(tests[place].split(" | ")[1]))
+            for colour, (name, side) in zip(COLOURS, sides.items(), strict=False):
+                value, lo, hi = (np.asarray(part)[mine] for part in (side.value, side.lo, side.hi))
+                reach = np.maximum([value - lo, hi - value], 0)
+                panel.errorbar(
+                    range(len(mine)), value, reach, color=colour, marker="o", markersize=3.5, capsize=2, label=name
+                )
+            panel.axhline(chance, color=QUIET, linestyle="--", linewidth=1)
+            panel.set(title=kind, ylim=(0, 1.05), xlim=(-0.4, len(mine) - 0.6))
+            panel.set_xticks(range(len(mine)), [f"{float(tests[place].split(' | ')[1]):.3g}" for place in mine])
+        figure.suptitle(title or None)  # type: ignore[arg-type]
+        for panel in panels[len(kinds) :]:
+            panel.set_axis_off()
+        for panel in panels[::columns]:
+            panel.set_ylabel("accuracy")
+        handles, labels = panels[0].get_legend_handles_labels()
+        figure.legend(handles, labels, frameon=False, loc="outside lower center", ncols=2)
+        return as_svg(figure)
