@@ -1,0 +1,39 @@
+"""Who knows how: glyphs drawn again by the program they were made with, by strangers who vary as much as asked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from exemplar.draw.tasks import DrawingTask, concept_of
+from exemplar.errors import UserError
+from exemplar.images.glyphs import DEFAULT, GlyphsConfig, redraw
+from exemplar.images.pixels import resize
+
+
+@dataclass(frozen=True, eq=False)
+class Redraw:
+    """Made for a task on glyphs: an exemplar tells it which character is meant, and the character's program does the rest.
+
+    spread: how much its drawers vary, 0 not at all, 1 as the set's own; config: of the glyphs in the task. The wider the
+    spread, the more diverse and the less recognizable the drawings.
+    """
+
+    task: DrawingTask
+    spread: float = 1.0
+    config: GlyphsConfig = DEFAULT
+
+    def __post_init__(self) -> None:
+        if not self.task.data.name.startswith("glyphs"):
+            raise UserError(
+                f"redraw knows the programs of glyphs only, not of {self.task.data.name}: use --data glyphs"
+            )
+
+    def __call__(self, exemplars: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
+        """exemplars: (k, h, w), of the task → (k, n, h, w) uint8, ink 255."""
+        shown = [self.task.concepts[place] for place in concept_of(self.task, exemplars)]
+        drawer = f"stranger{rng.integers(2**32)}-"  # a name makes a hand: other strangers each time
+        images = redraw(shown, n, config=self.config, spread=self.spread, drawer=drawer)
+        size = (exemplars.shape[1], exemplars.shape[2])
+        return resize(images.reshape(-1, *images.shape[2:]), size).reshape(len(shown), n, *size)

@@ -1,0 +1,214 @@
+"""Drawings from anywhere as one record: a folder of images, an npz, a record or run folder, or a function that draws.
+
+sample(exemplars, n, rng) -> (k, n, h, w)     # exemplars: (k, h, w) float32 in [0, 1], ink 1; n drawings of each
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from exemplar import seeds
+from exemplar.draw.tasks import DrawingTask, as_drawings
+from exemplar.errors import UserError, shortened, unknown
+from exemplar.files import first_line
+from exemplar.images.concepts import ConceptSet
+from exemplar.images.folder import load_folder, load_npz
+from exemplar.records import Drawings
+from exemplar.spaces.inputs import as_bytes
+
+Sample = Callable[[np.ndarray, int, np.random.Generator], np.ndarray]
+FEWEST = 3  # drawings of a concept: with fewer there is no telling how sure a score is
+TINY = 16  # px: below, a character can no longer be read
+LAYOUT = "give a folder with one sub-folder of images per concept, an npz, a Drawings record or a run folder"
+
+
+def read_drawings(
+    path: Path | str, task: DrawingTask, *, agent: str | None = None, invert: bool = False, size: int | None = None
+) -> Drawings:
+    """Drawings of every concept of the task, whoever made them.
+
+    path: FOLDER/CONCEPT/IMAGE (or FOLDER/GROUP/CONCEPT/IMAGE), an npz of `images` (n, h, w) and `concept` (n,), a Drawings
+    record (its parquet) or a run folder that holds one. agent: who drew, by default the record's, or the path's own name;
+    invert: for dark ink on bright paper; size: px, where the files of a folder differ in size.
+    """
+    path = Path(path).expanduser()
+    if not path.exists():
+        raise UserError(f"there is no {path}: {LAYOUT}")
+    if (path / "drawings.parquet").is_file() or path.suffix == ".parquet":
+        folder, name = (path.parent, path.stem) if path.suffix == ".parquet" else (path, "drawings")
+        return _of_record(Drawings.load(folder, name), task, str(path), agent, invert)
+    found = _of_concepts(path, size)
+    if len(found.shape) != 2:
+        raise UserError(f"the drawings in {path} have colour: save them with one channel, ink bright on dark paper")
+    names = np.array(found.concepts, dtype=object)
+    place = _place(names, task, str(path))
+    _check_size(found.shape, task, str(path))
+    order = np.argsort(found.concept.code, kind="stable")
+    code = found.concept.code[order]
+    images = found.take(order)
+    drawings = Drawings.of(
+        agent=agent or path.resolve().stem,
+        data=task.data.name,
+        concept=names[code],
+        exemplar=task.exemplar[place[code]],
+        index=np.arange(len(code)) - np.searchsorted(code, code),
+        seed=0,
+        image=255 - images if invert else images,
+    )
+    _check_drawings(drawings, str(path))
+    return drawings
+
+
+def sample_drawings(sample: Sample, task: DrawingTask, *, agent: str | None = None, seed: int = 0) -> Drawings:
+    """The task's n drawings of each concept by anything that can be called; its randomness is its name's and the seed's."""
+    agent = agent or str(getattr(sample, "__name__", type(sample).__name__))
+    exemplars = task.exemplars.astype(np.float32) / 255
+    try:
+        answer = sample(exemplars, task.n, seeds.rng("draw", agent, seed))
+        images = np.asarray(answer)
+    except UserError:
+        raise
+    except Exception as problem:  # the user's own function: whatever it raises is for the user to mend
+        raise UserError(
+            f"{agent} failed to draw ({type(problem).__name__}: {first_line(problem)}): mend it"
+        ) from problem
+    k, n = len(task.concepts), task.n
+    if images.ndim != 4 or images.shape[:2] != (k, n):
+        raise UserError(
+            f"{agent} gave an array of shape {images.shape}: sample(exemplars, n, rng) must return ({k}, {n}, h, w), n "
+            "drawings of each exemplar"
+        )
+    _check_size(images.shape[2:], task, agent)
+    try:
+        images = images * np.uint8(255) if images.dtype == bool else images
+        drawings = as_drawings(images, task, agent=agent, seed=seed)
+    except UserError as problem:
+        raise UserError(f"the drawings of {agent} cannot be used: {problem}") from problem
+    _check_drawings(drawings, agent)
+    return drawings
+
+
+def stack(drawings: Drawings, task: DrawingTask, n: int | None = None) -> np.ndarray:
+    """(k, n, h, w) uint8, ink 255, concepts in the task's order, of each the first n drawings by index.
+
+    n: by default the task's, or as many as there are of every concept if these are fewer.
+    """
+    place = _place(drawings["concept"], task, "the record")
+    order = np.lexsort((drawings["index"], drawings["seed"], place))
+    counts = np.bincount(place, minlength=len(task.concepts))
+    n = min(task.n, int(counts.min())) if n is None else n
+    if n > counts.min():
+        few = [name for name, count in zip(task.concepts, counts, strict=True) if count < n]
+        raise UserError(f"there are fewer than {n} drawings of {shortened(few, 3)}: ask for {counts.min()} or fewer")
+    rows = order[np.cumsum(counts)[:, None] - counts[:, None] + np.arange(n)]
+    return as_bytes(drawings.image[rows.ravel()]).reshape(*rows.shape, *drawings.image.shape[1:])
+
+
+def doubts(drawings: Drawings, task: DrawingTask) -> tuple[str, ...]:
+    """What may be a mistake, or may be meant: one sentence each, for the user to judge."""
+    counts = np.bincount(_place(drawings["concept"], task, "the record"), minlength=len(task.concepts))
+    images = stack(drawings, task)
+    k, n = images.shape[:2]
+    who = f"the drawings of {drawings['agent'].iloc[0]}"
+    found = []
+    if is_on_white(images) != is_on_white(task.exemplars):
+        paper = "dark ink on bright paper" if is_on_white(images) else "bright ink on dark paper"
+        found.append(f"{who} look like {paper}, unlike the exemplars: --invert turns them round")
+    if is_on_white(task.exemplars):
+        found.append(f"{task.data.name} looks like dark ink on bright paper, critics expect the opposite: invert it")
+    flat = images.reshape(k, n, -1)
+    blank = int((flat.min(axis=2) == flat.max(axis=2)).sum())
+    if blank:
+        found.append(f"{blank} of {who} are blank")
+    if np.array_equal(flat.min(axis=1), flat.max(axis=1)):
+        found.append(f"{who} are the same image over and over within each concept: diversity is 0")
+    if n < task.n:
+        found.append(f"{who} are {n} of some concept, fewer than the {task.n} asked for: everyone is compared at {n}")
+    if left := counts.sum() - k * n:
+        found.append(f"{who} are compared at {n} a concept, the first ones: {left} are not used")
+    return tuple(found)
+
+
+def is_on_white(images: np.ndarray) -> bool:
+    """Whether the paper is bright: whether most pixels along the borders are. images: (…, h, w) uint8."""
+    border = [images[..., 0, :], images[..., -1, :], images[..., :, 0], images[..., :, -1]]
+    return bool(np.median(np.concatenate([edge.ravel() for edge in border])) > 127)
+
+
+def _of_concepts(path: Path, size: int | None) -> ConceptSet:
+    if path.is_dir():
+        if not any(path.iterdir()):
+            raise UserError(f"the folder {path} is empty: {LAYOUT}")
+        return load_folder(path, size=size, invert=False)  # the user says, and is warned
+    if path.suffix != ".npz":
+        raise UserError(f"{path} is no npz and no folder: {LAYOUT}")
+    found = load_npz(path)
+    return found if size is None else found.resized(size)
+
+
+def _of_record(found: Drawings, task: DrawingTask, where: str, agent: str | None, invert: bool) -> Drawings:
+    """A record as it is, if it answers this task."""
+    for column in ("agent", "data"):
+        several = found[column].unique().tolist()
+        if len(several) != 1:
+            raise UserError(
+                f"{where} holds drawings of {len(several)} {column}s ({shortened(several)}): save one by itself"
+            )
+    if (data := found["data"].iloc[0]) != task.data.name:
+        raise UserError(f"the drawings in {where} are of {data}, the task is on {task.data.name}: give that --data")
+    place = _place(found["concept"], task, where)
+    if (found["exemplar"].to_numpy() != task.exemplar[place]).any():
+        raise UserError(
+            f"{where} was drawn after other exemplars than {task.chosen_by}: give --exemplar as it was then"
+        )
+    _check_size(found.image.shape[1:], task, where)
+    images = as_bytes(found.image)
+    columns = {name: found[name] for name in Drawings.COLUMNS} | ({"agent": agent} if agent else {})
+    drawings = Drawings.of(**columns, image=255 - images if invert else images)
+    _check_drawings(drawings, where)
+    return drawings
+
+
+def _place(concepts: object, task: DrawingTask, where: str) -> np.ndarray:
+    """(n,) each drawing's concept as its place in the task; concepts that are unknown, or have no drawing, are refused."""
+    words = pd.Categorical(concepts)
+    known = {name: place for place, name in enumerate(task.concepts)}
+    strange = [str(word) for word in words.categories if word not in known]
+    if strange:
+        problem = unknown(f"concept in {task.data.name}", strange[0], known)
+        raise UserError(f"{where} has drawings of {len(strange)} concepts nobody asked for: {problem}")
+    missing = [name for name in task.concepts if name not in set(words.categories)]
+    if missing:
+        raise UserError(
+            f"{where} has no drawings of {len(missing)} of the {len(known)} concepts of {task.data.name} "
+            f"({shortened(missing, 3)}): draw these too, or give another --split"
+        )
+    return np.array([known[word] for word in words.categories])[words.codes]
+
+
+def _check_size(shape: tuple[int, ...], task: DrawingTask, where: str) -> None:
+    height, width = shape
+    if min(height, width) < TINY:
+        raise UserError(
+            f"{where}: drawings of {height} × {width} px are too small to be read: draw them at {TINY} or more"
+        )
+    tall, wide = task.data.shape
+    if abs(height * wide - width * tall) > max(tall, wide):  # more than a pixel's rounding
+        raise UserError(
+            f"{where}: the drawings are {height} × {width} px, the exemplars {tall} × {wide}: pad them to the same shape"
+        )
+
+
+def _check_drawings(drawings: Drawings, where: str) -> None:
+    counts = drawings["concept"].value_counts()
+    if counts.min() < FEWEST:
+        few = shortened(counts.index[counts < FEWEST], 3)
+        raise UserError(
+            f"{where} has fewer than {FEWEST} drawings of {few}: how they differ, and how sure that is, needs {FEWEST} or more"
+        )
+    if np.array_equal(drawings.image.min(axis=0), drawings.image.max(axis=0)):
+        raise UserError(f"{where}: all {len(drawings)} drawings are one and the same image: look how they were saved")

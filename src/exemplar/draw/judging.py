@@ -1,0 +1,140 @@
+"""Drawings are judged into a run folder: the record, the scores, and what a page needs, so that nothing is computed twice."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from exemplar import seeds
+from exemplar.draw.critics import Critics, load_critics
+from exemplar.draw.inputs import stack
+from exemplar.draw.measures import DEFAULT, ScoreConfig
+from exemplar.draw.scores import score_drawings
+from exemplar.draw.tasks import DrawingTask
+from exemplar.engine import progress
+from exemplar.errors import UserError
+from exemplar.files import write_npz
+from exemplar.images.concepts import ConceptSet
+from exemplar.records import Drawings
+from exemplar.runs import Run, open_run, plain
+from exemplar.spaces.inputs import Input
+from exemplar.spaces.space import Images, Space
+from exemplar.store import Store, pack, package_sources, unpack
+
+RUNS = Path("runs/draw")
+PART = 512  # images between two steps of the bar
+
+
+def judge_drawings(
+    drawings: Drawings,
+    task: DrawingTask,
+    critics: Critics | None = None,
+    config: ScoreConfig = DEFAULT,
+    *,
+    training: ConceptSet | None = None,
+    asked: Mapping[str, Any] | None = None,
+    out: Path | None = None,
+    seed: int = 0,
+) -> Path:
+    """Score one agent's drawings into a run folder (one below RUNS, named after agent and content, unless given).
+
+    training: what the agent was trained on, to look for copies of it; asked: how the task came to be, as plain values, for
+    whoever reads the run. The folder holds the tables drawings and scores, and judged.npz: exemplars (k, h, w) and drawings
+    (k, n, h, w) uint8, and `Judged.arrays()`. Drawings that were judged already, with all else equal, are not judged again;
+    what cannot be judged leaves nothing behind.
+    """
+    critics = critics or load_critics(task.data.name)
+    critics.count_seen(task.concepts, task.data.name)  # before a folder is made
+    images = stack(drawings, task)
+    agent = str(drawings["agent"].iloc[0])
+    identity = {
+        "agent": agent,
+        "asked": dict(asked or {}),
+        "exemplar": task.chosen_by,
+        "n": task.n,
+        "drawings": seeds.digest(images),
+        "exemplars": seeds.digest(task.exemplars),
+        "critics": {kind: [s.name for s in getattr(critics, kind)] for kind in ("see", "recognise")},
+        "scores": config,
+    }
+    data = {task.data.name: task.data.fingerprint}
+    if training is not None:
+        identity["training"] = training.fingerprint
+    content = seeds.digest(plain(identity), data, seed, size=5)
+    folder = out or RUNS / re.sub(r"[^\w.@-]+", "-", f"{agent}-{content}")
+    new = not folder.exists()
+    try:
+        with open_run(folder, command="draw score", config=identity, seed=seed, data=data) as run:
+            if not run.finished:
+                judged = score_drawings(drawings, task, _watched(critics, run), config, training=training, seed=seed)
+                run.save(drawings)
+                run.save(judged.scores)
+                write_npz(folder / "judged.npz", {"exemplars": task.exemplars, "drawings": images, **judged.arrays()})
+    except UserError:
+        if new:
+            shutil.rmtree(folder, ignore_errors=True)
+        raise
+    return folder
+
+
+@dataclass(frozen=True, eq=False)
+class Watched:
+    """A space that shows how far it is. store: a run's, to keep the features in for when it is stopped."""
+
+    space: Space
+    store: Store | None = None
+
+    @property
+    def name(self) -> str:
+        return self.space.name
+
+    @property
+    def layer(self) -> str:
+        return self.space.layer
+
+    @property
+    def input(self) -> Input:
+        return self.space.input
+
+    @property
+    def identity(self) -> str:
+        return self.space.identity
+
+    def encode(self, images: Images, *, device: str = "auto") -> np.ndarray:
+        """(n, d) float32, as the space has it."""
+        parts = [np.arange(start, min(start + PART, len(images))) for start in range(0, len(images), PART)]
+        kept = self._kept(images, parts)
+        features = []
+        total = len(parts) if len(parts) > 1 else 0  # what takes no time needs no bar
+        with progress(f"{self.name} looks at {len(images)} drawings", total=total) as advance:
+            for rows, (key, packed) in zip(parts, kept, strict=True):
+                found = unpack(packed) if packed else self.space.encode(_take(images, rows), device=device)
+                if self.store and not packed:
+                    self.store.put(key, pack(found))
+                features.append(found)
+                advance()
+        return np.concatenate(features)
+
+    def _kept(self, images: Images, parts: list[np.ndarray]) -> list[tuple[str, bytes | None]]:
+        """The key of each part of the images, and its features where the store has them."""
+        if self.store is None:
+            return [("", None)] * len(parts)
+        name = (package_sources(), self.identity)
+        keys = [seeds.digest(name, _take(images, rows)) for rows in parts]
+        kept = self.store.get(keys)
+        return [(key, kept.get(key)) for key in keys]
+
+
+def _watched(critics: Critics, run: Run) -> Critics:
+    see, recognise = (tuple(Watched(s, run.store) for s in spaces) for spaces in (critics.see, critics.recognise))
+    return replace(critics, see=see, recognise=recognise)
+
+
+def _take(images: Images, rows: np.ndarray) -> np.ndarray:
+    return images.take(rows) if isinstance(images, ConceptSet) else images[rows]

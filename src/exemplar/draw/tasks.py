@@ -1,0 +1,148 @@
+"""What is asked: here is one drawing of each concept, draw n more. What people did is in the data already."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from exemplar.errors import UserError, shortened, unknown
+from exemplar.images.concepts import ConceptSet
+from exemplar.records import Drawings
+from exemplar.spaces.exemplars import central_exemplars, drawer_exemplars, random_exemplars
+from exemplar.spaces.inputs import as_bytes
+from exemplar.spaces.space import Space, encode_kept
+from exemplar.spaces.zoo import load_space
+
+PEOPLE = "people"  # the agent who made the data
+# The space in which an exemplar is central, by data set; anything else is seen as Omniglot is.
+CENTRES = {name: f"simclr-{name}-s0" for name in ("omniglot", "glyphs", "quickdraw")}
+
+
+@dataclass(frozen=True, eq=False)
+class DrawingTask:
+    """One exemplar a concept, n drawings asked of each.
+
+    data: the concepts, k of them, and what people drew; exemplar: (k,) rows of data, in the order of its concepts;
+    chosen_by: "centre in simclr-omniglot-s0", "drawer drawer04" or "random".
+    """
+
+    data: ConceptSet
+    exemplar: np.ndarray
+    chosen_by: str
+    n: int
+
+    @property
+    def concepts(self) -> tuple[str, ...]:
+        return self.data.concepts
+
+    @cached_property
+    def exemplars(self) -> np.ndarray:
+        """(k, h, w) uint8, ink 255."""
+        return self.data.take(self.exemplar)
+
+
+def make_task(
+    data: ConceptSet,
+    *,
+    exemplar: str = "centre",
+    space: Space | None = None,
+    n: int | None = None,
+    rng: np.random.Generator | None = None,
+) -> DrawingTask:
+    """The task on a set of drawings.
+
+    exemplar: "centre", the drawing nearest to its concept's mean (Eq. 1) in `space` (CENTRES' unless given); "drawer:NAME",
+    that maker's; "random", any, by rng. n: drawings asked of each concept, by default as many as people made of every concept
+    besides the exemplar, so that everyone is compared at people's number.
+    """
+    if len(data.shape) != 2:
+        raise UserError(f"{data.name} holds colour images: drawing needs drawings, of one channel")
+    if len(data) == 0:
+        raise UserError(f"{data.name} is empty: give drawings of at least two concepts")
+    fewest = int(data.counts.min())
+    if n is None and fewest < 2:
+        alone = [name for name, count in zip(data.concepts, data.counts, strict=True) if count < 2]
+        raise UserError(
+            f"{data.name} has but one drawing of {shortened(alone, 3)}, and that is the exemplar: add drawings, or say with "
+            "--n how many are asked for"
+        )
+    if n is not None and n < 1:
+        raise UserError(f"{n} drawings of each concept are none: ask for at least 1")
+    labels = data.concept.code
+    kind, _, maker = exemplar.partition(":")
+    match kind, maker:
+        case "centre", "":
+            space = space or load_space(centre_of(data.name))
+            rows = central_exemplars(encode_kept(space, data), labels)
+            chosen_by = f"centre in {space.name}"
+        case "drawer", name if name:
+            if name not in data.maker.names:
+                raise unknown(f"drawer in {data.name}", name, data.maker.names)
+            rows = drawer_exemplars(labels, data.maker.code, data.maker.names.index(name))
+            chosen_by = f"drawer {name}"
+        case "random", "":
+            if rng is None:
+                raise TypeError("random exemplars need rng")
+            rows, chosen_by = random_exemplars(labels, rng=rng), "random"
+        case _:
+            raise unknown("way to choose the exemplar", exemplar, ("centre", "drawer:NAME", "random"))
+    return DrawingTask(data, rows, chosen_by, fewest - 1 if n is None else n)
+
+
+def centre_of(data_name: str) -> str:
+    """The name of the space in which exemplars of this data are central unless another is given."""
+    return CENTRES.get(data_name.partition("/")[0], CENTRES["omniglot"])
+
+
+def people(task: DrawingTask, *, n: int | None = None, rng: np.random.Generator | None = None) -> Drawings:
+    """What people drew: n drawings of each concept (the task's unless given), never the exemplar.
+
+    Without rng they are the first ones in the data's order, with it any.
+    """
+    n = task.n if n is None else n
+    left = task.data.counts - 1
+    if n > left.min():
+        few = [name for name, count in zip(task.concepts, left, strict=True) if count < n]
+        raise UserError(
+            f"people made fewer than {n} drawings of {shortened(few, 3)} besides the exemplar: ask for {left.min()} or fewer"
+        )
+    rows = people_rows(task, n, rng=rng)
+    return as_drawings(task.data.take(rows.ravel()).reshape(*rows.shape, *task.data.shape), task, agent=PEOPLE)
+
+
+def people_rows(task: DrawingTask, n: int, *, rng: np.random.Generator | None = None) -> np.ndarray:
+    """(k, n) rows of the data: people's drawings of each concept without the exemplar, the first n, or by rng any n."""
+    labels = task.data.concept.code
+    order = np.arange(len(labels)) if rng is None else rng.permutation(len(labels))
+    order = order[~np.isin(order, task.exemplar)]
+    order = order[np.argsort(labels[order], kind="stable")]  # by concept, as they came within
+    starts = np.searchsorted(labels[order], np.arange(len(task.concepts)))
+    return order[starts[:, None] + np.arange(n)]
+
+
+def as_drawings(images: np.ndarray, task: DrawingTask, *, agent: str, seed: int = 0) -> Drawings:
+    """A record of these. images: (k, n, h, w) uint8, or float in [0, 1], ink high, concepts in the task's order."""
+    k, n = images.shape[:2]
+    return Drawings.of(
+        agent=agent,
+        data=task.data.name,
+        concept=np.repeat(np.array(task.concepts, dtype=object), n),
+        exemplar=np.repeat(task.exemplar, n),
+        index=np.tile(np.arange(n), k),
+        seed=seed,
+        image=as_bytes(images.reshape(k * n, *images.shape[2:])),
+    )
+
+
+def concept_of(task: DrawingTask, exemplars: np.ndarray) -> np.ndarray:
+    """(m,) which of the task's concepts each of these exemplars stands for: for agents that are told the answer.
+
+    exemplars: (m, h, w) float32 in [0, 1], some of the task's, in any order.
+    """
+    known = {image.tobytes(): place for place, image in reversed(list(enumerate(task.exemplars)))}
+    shown = [known.get(image.tobytes(), -1) for image in as_bytes(exemplars)]
+    if -1 in shown:
+        raise UserError(f"exemplar {shown.index(-1)} is none of {task.data.name}'s: show this agent those of its task")
+    return np.array(shown, np.intp)
