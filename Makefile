@@ -17,7 +17,7 @@ run: .venv/.installed  ## the tour: every room on built-in data, as one page
 install: .venv/.installed  ## the package, in .venv
 
 test: .venv/.installed-dev  ## what CI runs
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 test-all: .venv/.installed-all  ## with the long kill, fuzz, load and Ray tests
 	$(BIN)/python -m pytest -m ""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from exemplar.cli import quickdraw_fs
-from exemplar.cli.output import Json, Seed, answer, pairs, table
+from exemplar.cli.output import Json, Seed, answer, ends, pairs, table
 from exemplar.cli.runs import score_row
 
 if TYPE_CHECKING:
@@ -24,6 +24,8 @@ app = typer.Typer(help="Draw another one: score drawings made after one exemplar
 app.add_typer(quickdraw_fs.app, name="quickdraw-fs")
 
 HUMAN = "human"
+KEPT = "kept"  # the exemplars that QuickDraw-FS was built with
+SPLITS = {"quickdraw": "test"}  # where the catalogue's own choice is one that critics have seen
 WHO = (
     "Who drew: a folder with one sub-folder of images per concept, an npz of images and concept, a Drawings record, a run "
     "folder; a function, module:function or file.py:function; an agent whose scores are known, copies, others, noise, "
@@ -32,7 +34,10 @@ WHO = (
 Split = Annotated[str | None, typer.Option("--split", help="Which part of the data; weak-test where there is one.")]
 Exemplar = Annotated[
     str,
-    typer.Option("--exemplar", help="Which drawing is shown: centre (or centre:SPACE), drawer:NAME or random."),
+    typer.Option(
+        "--exemplar",
+        help="Which drawing is shown: centre (or centre:SPACE), drawer:NAME, random, or kept in an npz of QuickDraw-FS.",
+    ),
 ]
 Number = Annotated[
     int | None, typer.Option("--n", min=3, help="Drawings of each concept; as many as people made unless given.")
@@ -73,7 +78,13 @@ class Question:
         from exemplar.images.catalogue import load
         from exemplar.spaces.zoo import load_space
 
-        data = load(self.data, self.split)
+        if self.exemplar == KEPT:
+            from exemplar.draw.quickdraw_fs.build import load_task
+
+            task = load_task(self.data, n=self.n)
+            self.critics(task.data.name).count_seen(task.concepts, task.data.name)
+            return task
+        data = load(self.data, self.split or SPLITS.get(self.data))
         self.critics(data.name).count_seen(data.concepts, data.name)  # before anything long begins
         how, _, name = self.exemplar.partition(":")
         centred = how == "centre"
@@ -212,16 +223,16 @@ def study(
     seed: Seed = 0,
     json: Json = False,
 ) -> None:
-    """One of the room's experiments: its scores, and its records in a run folder."""
-    from importlib import import_module
-
+    """One of the room's experiments: its scores, records, figures and a page in a run folder."""
     from exemplar import runs
+    from exemplar.cli.results import RESULTS
+    from exemplar.draw.studies import OMNIGLOT, STUDIES
     from exemplar.errors import unknown
     from exemplar.images.catalogue import load
+    from exemplar.report.draw_study_page import write_study
 
-    studies: dict[str, Any] = import_module("exemplar.draw.studies").STUDIES
-    if name not in studies:
-        raise unknown("study", name, studies)
+    if name not in STUDIES:
+        raise unknown("study", name, STUDIES)
     concepts = load(data, split)
     folder = out or Path("runs/draw") / f"{name}-{concepts.name.replace('/', '-')}-s{seed}"
     fingerprint = {concepts.name: concepts.fingerprint}
@@ -229,12 +240,22 @@ def study(
         folder, command=f"draw study {name}", config={"study": name}, seed=seed, data=fingerprint
     ) as run:
         if not run.finished:
-            run.save(studies[name](run, seed, concepts))
+            run.save(STUDIES[name](run, seed, concepts))
+    of_papers = concepts.name == "/".join(OMNIGLOT)  # what the papers say is about these concepts
+    published = {key: value for result in RESULTS.values() for key, value in result.published.items() if of_papers}
+    page = write_study(folder, published)
     scores = runs.load_scores(folder)
     rows = [(s.name, ", ".join(filter(None, (s.agent, s.concept, s.space, s.variant))), *shown(s)) for s in scores]
     found = [score_row(s) for s in scores]
-    result = {"study": name, "data": concepts.name, "seed": seed, "scores": found, "run": str(folder)}
-    answer(result, as_json=json, text=table(("score", "who", "value", "95 %", "n"), rows))
+    result = {
+        "study": name,
+        "data": concepts.name,
+        "seed": seed,
+        "scores": found,
+        "run": str(folder),
+        "page": str(page),
+    }
+    answer(result, as_json=json, text=table(("score", "who", "value", "95 %", "n"), rows) + f"\n\n{page}")
 
 
 def find_drawings(
@@ -285,7 +306,7 @@ def read_scores(folder: Path) -> list[Score]:
 
 
 def shown(score: Score) -> tuple[str, str, int]:
-    return f"{score.value:.4f}", f"[{score.ci95[0]:.4f}, {score.ci95[1]:.4f}]", score.n
+    return f"{score.value:.4f}", ends(score.ci95), score.n
 
 
 def warn(sentences: list[str]) -> None:

@@ -8,13 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from exemplar.draw.tasks import DrawingTask
+from exemplar.draw.tasks import DrawingTask, family_of
 from exemplar.errors import UserError
 from exemplar.images.concepts import ConceptSet
 from exemplar.spaces.space import NetworkSpace, Space, encode_kept
 from exemplar.spaces.zoo import check_unseen, list_spaces, load_card, load_space
-
-DATA = ("omniglot", "glyphs", "quickdraw")  # data sets with critics of their own; the others are seen as Omniglot is
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,8 +61,7 @@ def load_critics(
     adapt: str | None = None,
 ) -> Critics:
     """The critics of a data set, every seed that ships, or those named. `score_drawings` checks what they were trained on."""
-    family = data_name.partition("/")[0]
-    family = family if family in DATA else DATA[0]
+    family = family_of(data_name)
     return Critics(
         tuple(load_space(name) for name in see or _every_seed(f"simclr-{family}")),
         # the last layer, which the loss sees

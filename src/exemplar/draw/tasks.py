@@ -16,8 +16,7 @@ from exemplar.spaces.space import Space, encode_kept
 from exemplar.spaces.zoo import load_space
 
 PEOPLE = "people"  # the agent who made the data
-# The space in which an exemplar is central, by data set; anything else is seen as Omniglot is.
-CENTRES = {name: f"simclr-{name}-s0" for name in ("omniglot", "glyphs", "quickdraw")}
+FAMILIES = ("omniglot", "glyphs", "quickdraw")  # data sets with critics of their own
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +52,7 @@ def make_task(
 ) -> DrawingTask:
     """The task on a set of drawings.
 
-    exemplar: "centre", the drawing nearest to its concept's mean (Eq. 1) in `space` (CENTRES' unless given); "drawer:NAME",
+    exemplar: "centre", the drawing nearest to its concept's mean (Eq. 1) in `space` (centre_of's unless given); "drawer:NAME",
     that maker's; "random", any, by rng. n: drawings asked of each concept, by default as many as people made of every concept
     besides the exemplar, so that everyone is compared at people's number.
     """
@@ -93,7 +92,12 @@ def make_task(
 
 def centre_of(data_name: str) -> str:
     """The name of the space in which exemplars of this data are central unless another is given."""
-    return CENTRES.get(data_name.partition("/")[0], CENTRES["omniglot"])
+    return f"simclr-{family_of(data_name)}-s0"
+
+
+def family_of(data_name: str) -> str:
+    """Whose critics see this data: quickdraw's see quickdraw-fs-test too, and what has none is seen as Omniglot is."""
+    return next((family for family in FAMILIES if data_name.startswith(family)), FAMILIES[0])
 
 
 def people(task: DrawingTask, *, n: int | None = None, rng: np.random.Generator | None = None) -> Drawings:
