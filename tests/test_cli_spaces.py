@@ -203,3 +203,13 @@ def test_a_training_killed_at_any_moment_goes_on_to_the_same_weights(exemplar: A
     one, other = (tmp_path / name / "protonet-glyphs-s9.safetensors" for name in ("whole", "killed"))
     assert one.read_bytes() == other.read_bytes()
     assert not list((tmp_path / "killed").rglob("*.part"))
+
+
+def test_the_learning_curves_of_a_space_are_a_figure(exemplar, tmp_path):
+    said = exemplar("spaces", "card", "wrn28-4-cifar-fs", "--figure", tmp_path / "curve.svg", "--json")
+    picture = (tmp_path / "curve.svg").read_text(encoding="utf-8")
+    assert said.code == 0 and len(said.json()["curve"]) == 10
+    assert picture.count("held out") >= 2 and "accuracy 5 shot" in picture and "turn loss" in picture
+    assert "call curve.txt something.svg" in mistake(
+        exemplar("spaces", "card", "wrn28-4-cifar-fs", "--figure", "curve.txt", cwd=tmp_path)
+    )

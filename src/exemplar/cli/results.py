@@ -98,8 +98,8 @@ RESULTS = {
         "half of each batch for half of the training (22,000 steps, cosine heads) cost 10, and no mix-up at all "
         "(`exemplar spaces train wrn28-4-cifar-fs-unmixed`) gained 2. conv4-64 and the DenseNet were trained without.",
         {
-            ("accuracy_5_way_1_shot", "cifar-fs"): (0.748, "Mangla et al. 2020, WRN-28-10"),
-            ("accuracy_5_way_5_shot", "cifar-fs"): (0.875, "Mangla et al. 2020, WRN-28-10"),
+            ("accuracy_5_way_1_shot", "wrn28-4-cifar-fs, cifar-fs/test"): (0.748, "Mangla et al. 2020, WRN-28-10"),
+            ("accuracy_5_way_5_shot", "wrn28-4-cifar-fs, cifar-fs/test"): (0.875, "Mangla et al. 2020, WRN-28-10"),
         },
         (("cifar-fs", "test"), ("fc100", "test")),
         quick=False,

@@ -44,13 +44,20 @@ def list_spaces(folder: Trained = None, json: Json = False) -> None:
 
 
 @app.command()
-def card(name: Name, folder: Trained = None, json: Json = False) -> None:
+def card(
+    name: Name,
+    folder: Trained = None,
+    figure: Annotated[Path | None, typer.Option("--figure", help="Write its learning curves as an SVG, too.")] = None,
+    json: Json = False,
+) -> None:
     """What a space is: data and concepts seen, configuration, seed, test numbers, time."""
     from dataclasses import asdict
 
     from exemplar.spaces.zoo import load_card
 
     about: dict[str, Any] = asdict(load_card(name, folder))
+    if figure is not None:
+        write_curve(figure, name, about["curve"])
     shown = {
         **about,
         "concepts": f"{len(about['concepts'])}, see --json",
@@ -72,9 +79,21 @@ def train(
     from exemplar.spaces.recipes import train_space
 
     trained = train_space(name, out, work=out / "training" / name, device=device, steps=steps, every=every)
+    write_curve(out / f"{name}.svg", name, trained.curve)
     last = {key: round(value, 5) for key, value in trained.curve[-1].items()}
     result = {"space": name, "folder": str(out), "seconds": round(trained.seconds, 1), **last}
     answer(result, as_json=json, text=pairs(result))
+
+
+def write_curve(path: Path, name: str, curve: list[dict[str, Any]]) -> None:
+    from exemplar.errors import UserError
+    from exemplar.files import whole_file
+    from exemplar.report.spaces import plot_training
+
+    if path.suffix != ".svg":
+        raise UserError(f"learning curves are drawn as SVG: call {path} something.svg")
+    with whole_file(path) as part:
+        part.write_text(plot_training(curve, name), encoding="utf-8")
 
 
 @app.command()

@@ -25,6 +25,7 @@ from exemplar.runs import read_json
 HUES = ("#c8472b", "#1f77b4", "#2e8b57", "#8e44ad", "#b8860b", "#0e8c8c", "#d6438a", "#5a6b1f", "#4b4fc4", "#a0522d",
         "#5b7fa6", "#3a3a3f")  # fmt: skip
 RIGHT = "#2e8b57"
+HELD_OUT = "held_out_"  # how validation's numbers are called in a curve
 
 
 def nearest_sheet(drawings: Drawings, names: Mapping[str, str]) -> bytes:
@@ -117,3 +118,26 @@ def relative_loss(curve: Sequence[Mapping[str, Any]]) -> np.ndarray:
     """(looks,) the held-out loss as a multiple of its lowest."""
     loss = np.array([look["held_out_loss"] for look in curve])
     return loss / loss.min()
+
+
+def plot_training(curve: Sequence[Mapping[str, Any]], title: str = "") -> str:
+    """A training's curve as SVG: a panel a measure, on what is trained on, and on what is held out where it was looked at."""
+    measures = dict.fromkeys(
+        name.removeprefix(HELD_OUT) for look in curve for name in look if name != "step" and not name.endswith("_se")
+    )
+    with mpl.rc_context({**STYLE, "figure.facecolor": "white", "axes.titlesize": 11}):
+        figure = Figure(figsize=(3.4 * min(3, len(measures)), 2.6 * -(-len(measures) // 3)), layout="constrained")
+        figure.suptitle(title, fontsize=12)
+        panels = figure.subplots(-(-len(measures) // 3), min(3, len(measures)), squeeze=False).ravel()
+        for panel, measure in zip(panels, measures, strict=False):
+            for name, colour, label in ((measure, QUIET, "trained on"), (HELD_OUT + measure, ACCENT, "held out")):
+                points = [(look["step"], look[name]) for look in curve if name in look]
+                if points:
+                    panel.plot(*zip(*points, strict=True), color=colour, label=label, marker="." * (len(points) < 3))
+            panel.set_title(measure.replace("_", " "))
+            panel.set_xlabel("steps")
+            panel.legend(frameon=False, fontsize=8.5)
+            panel.xaxis.set_major_formatter(lambda step, _: f"{step:,.0f}")
+        for panel in panels[len(measures) :]:
+            panel.set_axis_off()
+        return as_svg(figure)

@@ -48,9 +48,8 @@ def backbone_result(run: Run, seed: int) -> Scores:
         for shots in (1, 5):
             rng = seeds.torch_rng("few-shot tasks", seed, shots)
             mean = stats.mean(task_accuracies(features, labels, rng, shots=shots, n_tasks=N_TASKS).numpy())
-            scores.append(
-                Score(f"accuracy_5_way_{shots}_shot", mean.value, (mean.lo, mean.hi), mean.n, agent=name, space=space)
-            )
+            score, agent = f"accuracy_5_way_{shots}_shot", f"{space}, {data.name}"
+            scores.append(Score(score, mean.value, (mean.lo, mean.hi), mean.n, agent=agent))
     table = Scores.collect(scores)
     run.save(table)
     return table
