@@ -233,7 +233,7 @@ def study(
 
     if name not in STUDIES:
         raise unknown("study", name, STUDIES)
-    concepts = load(data, split)
+    concepts = load(data, split or SPLITS.get(data))
     folder = out or Path("runs/draw") / f"{name}-{concepts.name.replace('/', '-')}-s{seed}"
     fingerprint = {concepts.name: concepts.fingerprint}
     with runs.open_run(

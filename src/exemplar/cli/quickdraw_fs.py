@@ -113,8 +113,8 @@ def write_sheet(path: Path, built: Built, clusters: Clusters) -> Path:
     """The page on which every cluster is looked at, by what became of it."""
     from exemplar.draw.quickdraw_fs.build import PAPER
     from exemplar.draw.quickdraw_fs.sheet import sheet_rows
+    from exemplar.report.page import Chapter, Figure, write_page
     from exemplar.report.sheets import sheet_png
-    from exemplar.report.tour import Chapter, Figure, write_page
 
     counts, thresholds = built.counts(), built.filters
     why = {

@@ -9,7 +9,7 @@ import typer
 
 from exemplar.cli.output import Json, Seed, answer
 
-ROOMS = ("images", "spaces")  # in the order of the page; each has `studies.tour`
+ROOMS = ("images", "spaces", "draw", "learn")  # in the order of the page; each has `studies.tour`
 Engine = Annotated[str, typer.Option("--engine", help="Who computes: here, pool or ray.")]
 Workers = Annotated[
     int | None, typer.Option("--workers", min=1, help="Processes of the pool; one a core unless given.")

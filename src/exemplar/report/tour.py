@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from importlib import resources
 from pathlib import Path
 
-import jinja2
 import numpy as np
 
-from exemplar.files import read_npz, whole_file
-from exemplar.records import Drawings, Predictions, Score
+from exemplar.files import npz_names, read_npz
+from exemplar.records import Drawings, Predictions
+from exemplar.report.draw_figures import plot_plane, render
+from exemplar.report.draw_study_figures import known_sheet
 from exemplar.report.figures import plot_scores
+from exemplar.report.learn import objects_sheet, plot_curves
+from exemplar.report.page import Chapter, Figure, write_page
 from exemplar.report.sheets import sheet_png
 from exemplar.report.spaces import map_png, nearest_sheet, plot_named
 from exemplar.runs import describe_run, load_scores
@@ -25,30 +25,6 @@ LEAD = (
 )
 
 
-@dataclass(frozen=True)
-class Figure:
-    """A picture and what to see in it; png: base64, or else svg."""
-
-    caption: str
-    png: str = ""
-    svg: str = ""
-
-    @classmethod
-    def of_png(cls, content: bytes, caption: str) -> Figure:
-        return cls(caption, png=base64.b64encode(content).decode())
-
-
-@dataclass(frozen=True)
-class Chapter:
-    """A room's part of the page."""
-
-    title: str
-    text: Sequence[str]
-    figures: Sequence[Figure] = ()
-    scores: Sequence[Score] = ()
-    commands: str = ""
-
-
 def write_tour(folder: Path, rooms: Sequence[str]) -> Path:
     """`index.html` in the tour's folder, from the run folders of its rooms; one file that needs no network."""
     chapters = [CHAPTERS[room](folder / room) for room in rooms]
@@ -57,15 +33,6 @@ def write_tour(folder: Path, rooms: Sequence[str]) -> Path:
     version = f"Exemplar {about['exemplar']}" + (f" at commit {git['commit'][:10]}" if git else "")
     footer = f"{version}, seed {about['seed']}. Run folders with every record and score: {', '.join(rooms)}, beside this page."
     return write_page(folder / "index.html", TITLE, LEAD, [*chapters, NEXT], footer)
-
-
-def write_page(path: Path, title: str, lead: str, chapters: Sequence[Chapter], footer: str) -> Path:
-    source = resources.files("exemplar.report").joinpath("page.html").read_text(encoding="utf-8")
-    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
-    page = environment.from_string(source).render(title=title, lead=lead, chapters=chapters, footer=footer)
-    with whole_file(path) as part:
-        part.write_text(page, encoding="utf-8")
-    return path
 
 
 def images_chapter(folder: Path) -> Chapter:
@@ -153,6 +120,101 @@ def spaces_chapter(folder: Path) -> Chapter:
     )
 
 
+def draw_chapter(folder: Path) -> Chapter:
+    path = folder / "known-answers.npz"
+    arrays = read_npz(path, **{name: ("fiuU", None) for name in npz_names(path)})
+    agents = [str(agent) for agent in arrays["agents"]]
+    scores = load_scores(folder)
+    found = {(score.name, score.agent): score for score in scores}
+    ways = "recognizability_20_way"
+    named = {agent: f"{100 * found[ways, agent].value:.0f} %" for agent in agents}
+    widest = agents[-1]
+    plane = plot_plane(
+        {agent: found["diversity", agent] for agent in agents}, {agent: found[ways, agent] for agent in agents},
+        chance=1 / 20, ylabel="recognizability among 20",
+    )  # fmt: skip
+    return Chapter(
+        "Draw another one",
+        (
+            "Here is one drawing of a character you have never seen: draw another one. Whoever copies it takes no risk; "
+            "whoever draws anything at all may draw something else. Drawings are judged twice: how much those of a character "
+            "differ from each other (diversity, in SimCLR's space), and how often they are given to their own character among "
+            "twenty (recognizability, in ProtoNet's). Good drawers are far to the right without sinking.",
+            "Scores must be trusted before they say anything new, so here are drawers whose answers are known. Copies of the "
+            f"exemplar do not differ and are always right ({named['copies']}). Drawings of other characters are as well drawn "
+            f"as any and named right by chance ({named['others']}), as is scattered ink ({named['noise']}). And whoever "
+            "redraws a character by its true program moves to the right, then down, the more hands vary: "
+            f"{named[widest]} at the widest.",
+            f"The star, called people, are the set's own twenty hands: {named['people']}. On Omniglot they are people indeed.",
+        ),
+        (
+            Figure(
+                f"Drawers on the plane, each the mean over {len(arrays['concepts'])} characters; bars are 95 % intervals over "
+                "characters.",
+                svg=render(plane)["svg"].decode(),
+            ),
+            Figure.of_png(
+                render(known_sheet(arrays, n_concepts=2))["png"],
+                "What each of them drew after the exemplar in the frame.",
+            ),
+        ),
+        [score for score in scores if score.name in ("diversity", ways, "originality")],
+        "exemplar draw score human --data glyphs\nexemplar draw score path/to/your/drawings --data omniglot\n"
+        "exemplar draw compare human copies redraw@0.5 redraw@2 --data glyphs --html comparison.html\n"
+        "exemplar draw study critics-agree --data glyphs",
+    )
+
+
+def learn_chapter(folder: Path) -> Chapter:
+    scores = load_scores(folder)
+    names = {
+        "pixels": "pixels",
+        "efficientnet-lite0/block04": "an early stage (block 4)",
+        "efficientnet-lite0/block11": "a middle stage (block 11)",
+        "efficientnet-lite0/block14": "a late stage (block 14)",
+        "efficientnet-lite0/head": "the last features (head)",
+        "simulated participants": "simulated participants",
+    }
+    curves = read_npz(folder / "curves.npz", **{name: ("f", 2) for name in names})
+    share = {score.name: f"{100 * score.value:.1f} %" for score in scores if score.name.startswith("variance")}
+    overall = {score.agent: f"{100 * score.value:.0f} %" for score in scores if score.name == "overall"}
+    return Chapter(
+        "Learn from right and wrong",
+        (
+            "Two objects nobody has seen before, two keys, and only right or wrong as a teacher: that is how Lee and DiCarlo "
+            "(2023) had people learn. Every trial shows another view, so what is learned must be the object and not the "
+            "picture. Exemplar makes such objects itself.",
+            "A learning machine here is as simple as can be: an encoder that never changes (a stage of a network trained on "
+            "photographs) and one layer of weights, changed after each trial by a plasticity rule. From pixels next to nothing "
+            f"is learned ({overall['pixels']} right, guessing is 50 %), from the network's last features a great deal "
+            f"({overall['efficientnet-lite0/head']}). Of the differences in accuracy between encoders and rules, the encoder "
+            f"explains {share['variance_of_encoder']} and the rule {share['variance_of_rule']}.",
+            "No person took part in this page. Its participants are simulated: they see through those last features, learn by "
+            "the square rule, and guess on one trial in ten. Their answers are kept in the table that people's would be kept "
+            "in, and the score, MSE_n, is asked whom they resemble; the right answer is known.",
+        ),
+        (
+            Figure.of_png(
+                objects_sheet(Drawings.load(folder, "drawings-high-variation"), ["an object", "another", "a third"]),
+                "Three invented objects, nine views of each: any side, size, place and background.",
+            ),
+            Figure.of_png(
+                objects_sheet(Drawings.load(folder, "drawings-one-shot"), cell=83),
+                "Learning from one view: left, the view that is learned; beside it what is then asked: shifted, before a "
+                "background, at another size, turned in depth and in the plane, with another contrast, with pixels deleted, "
+                "blurred, with noise.",
+            ),
+            Figure(
+                "How often the answer is right, trial by trial, with the square rule; bands are 95 % intervals over sessions. "
+                "Deeper stages learn faster. Simulated participants learn from the last features, but for their lapses.",
+                svg=plot_curves(curves, names),
+            ),
+        ),
+        scores,
+        "exemplar learn objects --objects 4 --out objects\nexemplar learn human\nexemplar learn study --out study",
+    )
+
+
 NEXT = Chapter(
     "Where to go from here",
     (
@@ -162,7 +224,9 @@ NEXT = Chapter(
     commands="exemplar runs list .\nexemplar --help",
 )
 
-CHAPTERS: dict[str, Callable[[Path], Chapter]] = {"images": images_chapter, "spaces": spaces_chapter}
+CHAPTERS: dict[str, Callable[[Path], Chapter]] = {
+    "images": images_chapter, "spaces": spaces_chapter, "draw": draw_chapter, "learn": learn_chapter
+}  # fmt: skip
 
 
 def _task_sheet(drawings: Drawings, answers: Predictions) -> bytes:

@@ -1,0 +1,315 @@
+"""Figures of object learning: a study's models against simulated participants, what was found out, and learning curves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from exemplar.files import read_npz, whole_file
+from exemplar.records import Drawings
+from exemplar.report.figures import ACCENT, INK, QUIET, STYLE, as_svg
+from exemplar.report.sheets import sheet_png
+
+NETWORK_HUES = ("#1f5f9e", "#2e8b57", "#b8860b", "#8e44ad")
+CURVE_HUES = ("#9a9aa2", "#b8860b", "#2e8b57", "#1f5f9e", ACCENT)
+PAPER: Any = {**STYLE, "figure.facecolor": "white", "font.size": 10, "axes.titlesize": 10.5}
+SHADES = "viridis"  # low errors dark
+TABLES = ("mse_n", "one_shot_mse_n", "overall", "early", "late", "consistency", "p", "one_shot_p")
+
+
+@dataclass(frozen=True, eq=False)
+class Study:
+    """What `learned.npz` holds: tables are (encoders, rules); people are simulated participants."""
+
+    encoders: tuple[str, ...]
+    rules: tuple[str, ...]
+    tests: tuple[str, ...]
+    arrays: dict[str, np.ndarray]
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        return self.arrays[name]
+
+    @property
+    def networks(self) -> dict[str, np.ndarray]:
+        """Network → places of its encoders, in order of depth; pixels are one of their own."""
+        names = [name.rpartition("/")[0] or name for name in self.encoders]
+        return {network: np.flatnonzero(np.array(names) == network) for network in dict.fromkeys(names)}
+
+    @property
+    def people(self) -> np.ndarray:
+        """(subtasks, trials) accuracy."""
+        return self["people_n_correct"] / self["people_sessions"]
+
+    @property
+    def floor(self) -> float:
+        """The root of the least MSE_n that a perfect model would reach."""
+        return float(np.sqrt((self.people * (1 - self.people)).mean() / (self["people_sessions"] - 1)))
+
+
+def load_study(folder: Path) -> Study:
+    """A study's arrays, from its run folder."""
+    kinds: dict[str, tuple[str, int | None]] = {name: ("U", 1) for name in ("encoders", "rules", "tests")}
+    kinds |= {name: ("f", 2) for name in TABLES} | {"depth": ("f", 1), "one_shot": ("f", 3), "true": ("i", 1)}
+    kinds |= {"people_one_shot": ("f", 1), "people_one_shot_variance": ("f", 1), "people_n_correct": ("iu", 2)}
+    kinds |= {"n_correct": ("iu", 4), "n_sessions": ("iu", 0), "people_sessions": ("iu", 0)}
+    arrays = read_npz(folder / "learned.npz", **kinds)
+    names = {key: tuple(arrays.pop(key).tolist()) for key in ("encoders", "rules", "tests")}
+    return Study(names["encoders"], names["rules"], names["tests"], arrays)
+
+
+def write_figures(folder: Path) -> list[Path]:
+    """Every figure of a study as SVG into its run folder."""
+    study, written = load_study(folder), []
+    figures = {name: plot(study) for name, plot in FIGURES.items()}
+    figures["confusion"] = plot_confusion(folder)
+    for name, svg in figures.items():
+        path = folder / f"{name}.svg"
+        with whole_file(path) as part:
+            part.write_text(svg, encoding="utf-8")
+        written.append(path)
+    return written
+
+
+def plot_errors(study: Study) -> str:
+    """How many models have which √MSE_n, with the noise floor, guessing and the true model."""
+    root = np.sqrt(np.maximum(study["mse_n"], 0))
+    guess = float(np.sqrt(np.square(study.people - 0.5).mean()))
+    with mpl.rc_context(PAPER):
+        figure, axes = _one(6.4, 3.4)
+        reach = 1.12 * max(guess, root.max())
+        axes.hist(
+            root.ravel(), bins=np.linspace(0, reach, 45).tolist(), color="#b9c6d6", edgecolor="white", linewidth=0.5
+        )
+        height = axes.get_ylim()[1]
+        marks = {"noise floor": (study.floor, INK), "guessing": (guess, QUIET)}
+        marks["the true model"] = (float(root[tuple(study["true"])]), ACCENT)
+        for k, (name, (place, colour)) in enumerate(marks.items()):
+            axes.axvline(place, color=colour, linewidth=1.4, linestyle="--" if k < 2 else "-")
+            spot = (place, height * (0.97 - 0.09 * k))
+            axes.annotate(
+                name, spot, xytext=(4, 0), textcoords="offset points", color=colour, backgroundcolor="#ffffffb0"
+            )
+        axes.set(xlabel="√MSE$_n$ to simulated participants", ylabel="models", xlim=(0, reach))
+        return as_svg(figure)
+
+
+def plot_matrix(study: Study) -> str:
+    """√MSE_n of every encoder (columns, by network and depth) with every rule (rows)."""
+    root = np.sqrt(np.maximum(study["mse_n"], 0)).T
+    with mpl.rc_context(PAPER):
+        figure, axes = _one(10.5, 2.9)
+        drawn = axes.imshow(root, aspect="auto", cmap=SHADES, interpolation="nearest")
+        for network, places in study.networks.items():
+            axes.axvline(places[-1] + 0.5, color="white", linewidth=2.5)
+            if len(places) > 1:
+                axes.text(places.mean(), -0.75, f"{network} →", ha="center", fontsize=9)
+        encoder, rule = study["true"]
+        axes.plot(encoder, rule, marker="o", markerfacecolor="none", markeredgecolor=ACCENT, markersize=9, mew=1.8)
+        axes.set_yticks(range(len(study.rules)), list(study.rules))
+        axes.set_xticks([0], [study.encoders[0]] if "/" not in study.encoders[0] else [""])
+        axes.set_xlabel("stages of each network, from the first to the last")
+        axes.tick_params(length=0)
+        axes.spines[:].set_visible(False)
+        figure.colorbar(drawn, ax=axes, label="√MSE$_n$", fraction=0.03, pad=0.01)
+        return as_svg(figure)
+
+
+def plot_depth(study: Study) -> str:
+    """Accuracy overall and in the first five trials, and √MSE_n, over depth; a band spans the rules."""
+    panels = {
+        "accuracy over all trials": study["overall"],
+        "accuracy in trials 1–5": study["early"],
+        "√MSE$_n$ to simulated participants": np.sqrt(np.maximum(study["mse_n"], 0)),
+    }
+    with mpl.rc_context(PAPER):
+        figure = Figure(figsize=(10.5, 3.5), layout="constrained")
+        for axes, (title, table) in zip(figure.subplots(1, 3), panels.items(), strict=True):
+            for hue, (network, places) in zip(NETWORK_HUES, _stages(study).items(), strict=False):
+                depth = study["depth"][places]
+                axes.fill_between(depth, table[places].min(1), table[places].max(1), color=hue, alpha=0.18, linewidth=0)
+                axes.plot(depth, table[places].mean(1), color=hue, marker="o", markersize=3, label=network)
+            for name, (place,) in ((name, some) for name, some in study.networks.items() if len(some) == 1):
+                axes.plot(study["depth"][place], table[place].mean(), "s", color=INK, markersize=5, label=name)
+            axes.set(title=title, xlabel="depth in the network", xlim=(-0.03, 1.03))
+        figure.axes[0].legend(frameon=False, fontsize=9)
+        return as_svg(figure)
+
+
+def plot_consistency(study: Study) -> str:
+    """Accuracy and consistency with simulated participants of every model, in shades of its √MSE_n."""
+    with mpl.rc_context(PAPER):
+        figure, axes = _one(5.6, 4.0)
+        _scatter(figure, axes, study, study["overall"], study["consistency"])
+        axes.axvline(float(study.people.mean()), color=QUIET, linewidth=1, linestyle="--")
+        axes.set(xlabel="accuracy over all trials", ylabel="consistency over subtasks (Spearman)")
+        axes.set_title("dashed: simulated participants; ring: the true model", loc="left", color="#555")
+        return as_svg(figure)
+
+
+def plot_phases(study: Study) -> str:
+    """Accuracy in the first five and the last six trials of every model."""
+    n_trials = study.people.shape[1]
+    with mpl.rc_context(PAPER):
+        figure, axes = _one(5.6, 4.0)
+        _scatter(figure, axes, study, study["early"], study["late"])
+        early, late = study.people[:, :5].mean(), study.people[:, max(n_trials - 6, 0) :].mean()
+        axes.plot(early, late, marker="P", color=INK, markersize=9, linestyle="")
+        axes.set(xlabel="accuracy in trials 1–5", ylabel="accuracy in the last 6 trials")
+        axes.set_title("cross: simulated participants, who lapse; ring: the true model", loc="left", color="#555")
+        return as_svg(figure)
+
+
+def plot_profile(study: Study) -> str:
+    """One-shot accuracy at the levels of each transformation: simulated participants, the true model, and the range of all."""
+    kind, level = (np.array(column) for column in zip(*(name.split(" | ") for name in study.tests), strict=True))
+    models = study["one_shot"].reshape(-1, len(study.tests))
+    true, people = study["one_shot"][tuple(study["true"])], study["people_one_shot"]
+    reach = 1.96 * np.sqrt(study["people_one_shot_variance"])
+    with mpl.rc_context(PAPER):
+        figure = Figure(figsize=(10.5, 4.6), layout="constrained")
+        panels = figure.subplots(2, 5, sharey=True).ravel()
+        for axes, name in zip(panels, dict.fromkeys(kind.tolist()), strict=False):
+            mine = np.flatnonzero(kind == name)
+            x = np.arange(len(mine))
+            low, middle, high = np.quantile(models[:, mine], (0.05, 0.5, 0.95), axis=0)
+            axes.fill_between(x, low, high, color="#d5dce6", linewidth=0, label="9 in 10 models")
+            axes.plot(x, middle, color="#7d8ea5", linewidth=1.2, label="median model")
+            axes.plot(x, true[mine], color=ACCENT, label="the true model")
+            axes.errorbar(
+                x, people[mine], yerr=reach[mine], color=INK, marker="o", markersize=4, linestyle="", capsize=2,
+                label="simulated participants",
+            )  # fmt: skip
+            axes.axhline(0.5, color=QUIET, linewidth=0.8, linestyle="--")
+            axes.set_title(TRANSFORMATIONS.get(name, name))
+            axes.set_xticks(x, [f"{round(float(step), 3):g}" for step in level[mine]], fontsize=8)
+            axes.set_ylim(0.35, 1.03)
+        panels[0].set_ylabel("accuracy")
+        panels[5].set_ylabel("accuracy")
+        handles, labels = panels[0].get_legend_handles_labels()
+        panels[9].axis("off")
+        panels[9].legend(handles, labels, frameon=False, loc="center", fontsize=9)
+        return as_svg(figure)
+
+
+def plot_experiments(study: Study) -> str:
+    """√MSE_n of every model in Experiment 1 and in Experiment 2."""
+    first, second = (np.sqrt(np.maximum(study[name], 0)) for name in ("mse_n", "one_shot_mse_n"))
+    with mpl.rc_context(PAPER):
+        figure, axes = _one(5.6, 4.0)
+        for hue, (network, places) in zip((INK, *NETWORK_HUES), study.networks.items(), strict=False):
+            axes.plot(
+                first[places].ravel(), second[places].ravel(), ".", color=hue, markersize=5, alpha=0.7, label=network
+            )
+        true = tuple(study["true"])
+        axes.plot(first[true], second[true], "o", markerfacecolor="none", markeredgecolor=ACCENT, markersize=9, mew=1.8)
+        axes.axvline(study.floor, color=QUIET, linewidth=1, linestyle="--")
+        axes.set(xlabel="√MSE$_n$ in Experiment 1", ylabel="√MSE$_n$ in Experiment 2", xlim=(0, None), ylim=(0, None))
+        axes.set_title("dashed: noise floor; ring: the true model", loc="left", color="#555")
+        axes.legend(frameon=False, fontsize=9, loc="lower right")
+        return as_svg(figure)
+
+
+FIGURES: dict[str, Callable[[Study], str]] = {
+    "errors": plot_errors,
+    "matrix": plot_matrix,
+    "depth": plot_depth,
+    "consistency": plot_consistency,
+    "phases": plot_phases,
+    "one-shot": plot_profile,
+    "experiments": plot_experiments,
+}
+TRANSFORMATIONS = {
+    "inplanetranslation": "shifted (half sides)", "backgrounds": "background (share)", "scale": "size (factor)",
+    "outplanerotation": "turned in depth (°)", "inplanerotation": "turned in the plane (°)",
+    "contrast": "contrast (log$_{10}$)",
+    "delpixels": "pixels deleted (share)", "blur": "blur (sides)", "noise": "noise (s.d.)",
+}  # fmt: skip
+
+
+def plot_confusion(folder: Path) -> str:
+    """Of simulated populations of each encoder (rows), the share taken for each (columns); one panel a number of sessions."""
+    data = read_npz(
+        folder / "populations.npz",
+        encoders=("U", 1), rules=("U", 1), true=("iu", 1), found=("iu", 1), n_sessions=("iu", 1),
+    )  # fmt: skip
+    encoders, n_rules = data["encoders"].tolist(), len(data["rules"])
+    sizes = np.unique(data["n_sessions"])
+    networks = [name.rpartition("/")[0] or name for name in encoders]
+    edges = [k for k in range(1, len(networks)) if networks[k] != networks[k - 1]]
+    with mpl.rc_context(PAPER):
+        figure = Figure(figsize=(5.2 * len(sizes) + 0.6, 5.0), layout="constrained")
+        for axes, size in zip(np.atleast_1d(figure.subplots(1, len(sizes))), sizes, strict=True):
+            mine = data["n_sessions"] == size
+            share = np.zeros((len(encoders), len(encoders)))
+            np.add.at(share, (data["true"][mine] // n_rules, data["found"][mine] // n_rules), 1)
+            share /= np.maximum(share.sum(axis=1, keepdims=True), 1)
+            drawn = axes.imshow(share, cmap="Greys", vmin=0, vmax=1, interpolation="nearest")
+            for edge in edges:
+                axes.axhline(edge - 0.5, color=ACCENT, linewidth=0.7)
+                axes.axvline(edge - 0.5, color=ACCENT, linewidth=0.7)
+            middle = [
+                float(np.mean([k for k, n in enumerate(networks) if n == name])) for name in dict.fromkeys(networks)
+            ]
+            short = [name.removeprefix("efficientnet-") for name in dict.fromkeys(networks)]
+            if len(short) <= 2:
+                middle, short = [float(k) for k in range(len(encoders))], [name.rpartition("/")[2] for name in encoders]
+            axes.set_xticks(middle, short, rotation=90 if len(short) > 8 else 0, fontsize=8)
+            axes.set_yticks(middle, short, fontsize=8)
+            axes.tick_params(length=0)
+            axes.set(xlabel="encoder found", title=f"{size} simulated sessions a subtask")
+        figure.axes[0].set_ylabel("true encoder of the population")
+        figure.colorbar(drawn, ax=figure.axes, label="share of populations", fraction=0.03, pad=0.01)
+        return as_svg(figure)
+
+
+def plot_curves(curves: Mapping[str, np.ndarray], names: Mapping[str, str]) -> str:
+    """Learning curves with 95 % bands. curves: key → (3, trials) value, lo, hi; names: key → label, in order; the last is
+    drawn in ink, dashed.
+    """
+    with mpl.rc_context(STYLE):
+        figure, axes = _one(7, 3.8)
+        for place, (key, label) in enumerate(names.items()):
+            value, low, high = curves[key]
+            last = place == len(names) - 1
+            colour = INK if last else CURVE_HUES[place % len(CURVE_HUES)]
+            trial = np.arange(1, len(value) + 1)
+            axes.fill_between(trial, low, high, color=colour, alpha=0.15, linewidth=0)
+            axes.plot(trial, value, color=colour, linewidth=1.8, linestyle="--" if last else "-", label=label)
+        axes.axhline(0.5, color=QUIET, linewidth=1, linestyle=":")
+        spot = (axes.get_xlim()[1], 0.5)
+        axes.annotate("guessing", spot, textcoords="offset points", xytext=(3, -3), color=QUIET, fontsize=9)
+        axes.set(xlabel="trial", ylabel="share of right answers", ylim=(0.42, 1.0))
+        axes.legend(frameon=False, fontsize=9, loc="upper left", bbox_to_anchor=(1.0, 1.0))
+        return as_svg(figure)
+
+
+def objects_sheet(drawings: Drawings, labels: Sequence[str] | None = None, *, cell: int = 92) -> bytes:
+    """Views of objects as a PNG, a row a concept. drawings: as many of each, in order; labels: one a row."""
+    n = int(drawings["index"].max()) + 1
+    images = drawings.image.reshape(-1, n, *drawings.image.shape[1:])
+    return sheet_png(images, labels, cell=cell, drawn=False)
+
+
+def _one(width: float, height: float) -> tuple[Figure, Axes]:
+    figure = Figure(figsize=(width, height), layout="constrained")
+    return figure, figure.add_subplot()
+
+
+def _stages(study: Study) -> dict[str, np.ndarray]:
+    return {name: places for name, places in study.networks.items() if len(places) > 1}
+
+
+def _scatter(figure: Figure, axes: Axes, study: Study, x: np.ndarray, y: np.ndarray) -> None:
+    """Every model, in shades of √MSE_n, the true one ringed."""
+    root = np.sqrt(np.maximum(study["mse_n"], 0))
+    drawn = axes.scatter(x.ravel(), y.ravel(), c=root.ravel(), cmap=SHADES, s=14, linewidths=0)
+    true = tuple(study["true"])
+    axes.plot(x[true], y[true], "o", markerfacecolor="none", markeredgecolor=ACCENT, markersize=10, mew=1.8)
+    figure.colorbar(drawn, ax=axes, label="√MSE$_n$", fraction=0.05, pad=0.02)
