@@ -20,7 +20,7 @@ from exemplar.errors import UserError
 from exemplar.images.concepts import ConceptSet
 from exemplar.learn import encoders
 from exemplar.learn.agents import make_agent
-from exemplar.learn.benchmark import score_limits
+from exemplar.learn.benchmark import _few, score_limits
 from exemplar.learn.curves import Behaviour, behaviour_in, repeat
 from exemplar.learn.encoders import (
     PIXELS,
@@ -438,5 +438,12 @@ def test_people_learn_as_published(real_data: Any, tmp_path: Path):
         score = found(scores, name)
         assert score.value == pytest.approx(value, abs=6e-4) and score.ci95[0] <= value <= score.ci95[1]
     for form, value in (("paper", 0.1162), ("hobj", 0.1135)):
-        assert found(scores, "mse_n", f"random guesser, {form}").value == pytest.approx(value, abs=1e-4)
+        (guesser,) = [s for s in scores if s.name == "random_guesser_mse_n" and s.variant == form]
+        assert guesser.value == pytest.approx(value, abs=1e-4)
     assert found(scores, "examples_to_75").value == 4
+
+
+def test_the_null_test_is_not_offered_unwarned_where_people_are_few():
+    rng = seeds.rng("few")
+    few, many = (repeat(as_behaviour(rng.random((2, n, 3)) < 0.7), rng=rng) for n in (39, 40))
+    assert "only 39 sessions" in _few(few)[0] and _few(many) == []

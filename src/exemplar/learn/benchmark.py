@@ -24,6 +24,7 @@ from exemplar.learn.outcomes import Outcome, align, same_images
 from exemplar.learn.tasks import VARIANTS
 from exemplar.records import Score
 
+FEW = 40  # sessions a subtask below which the null test cannot be trusted
 NARROW = (
     "only counts of people are at hand: intervals and the null test leave out that sessions differ, and are too narrow"
 )
@@ -155,9 +156,8 @@ def _judge_curves(own: Learning, theirs: Learning, chance: float, agent: str, se
         for row in compare_phases(model, people)
     ]
     found_p, found_rows, found_notes = individual_differences(theirs, own, seed)
-    return Verdict(
-        scores, {**p, **found_p}, rows + found_rows, [*_narrow(theirs), *missing, *found_notes], (model, people)
-    )
+    notes = [*_narrow(theirs), *_few(people), *missing, *found_notes]
+    return Verdict(scores, {**p, **found_p}, rows + found_rows, notes, (model, people))
 
 
 def _judge_points(own: Generalization | Points, theirs: Generalization | Points, agent: str, seed: int) -> Verdict:
@@ -215,6 +215,16 @@ def _consistency(model: Repeated, people: Repeated, agent: str) -> tuple[dict[st
         return score_consistency(model, people, agent=agent), []
     except UserError as problem:
         return {}, [f"no consistency: {problem}"]
+
+
+def _few(people: Repeated) -> list[str]:
+    fewest = int(people.curves.n_sessions.min())
+    if fewest >= FEW:
+        return []
+    return [
+        f"people have only {fewest} sessions in some subtask: below about {FEW} the null test rejects even the true model far "
+        "more often than in 5 %, so its p says little"
+    ]
 
 
 def _narrow(people: Learning) -> list[str]:
