@@ -236,10 +236,17 @@ WRONG = {
     "no function": (("score", "json:nothing"), "there is no function in json 'nothing'"),
     "no critic": (("score", "copies", "--see", "simclr"), "there is no space 'simclr'"),
     "no exemplar": (("score", "copies", "--exemplar", "middle"), "there is no way to choose the exemplar 'middle'"),
-    "too many": (("score", "human", "--n", "9"), "people made fewer than 9 drawings"),
+    "too many": (("score", "human", "--n", "9"), "people made 4 drawings of some concept .*: ask for 4 or fewer"),
     "more than people": (("score", "copies", "--n", "9"), "people made 4 drawings of some concept .*: ask for 4"),
     "not a number of drawings": (("score", "copies", "--n", "2"), "'--n'.* 3"),
+    "more than fits": (("score", "copies", "--n", "999999999"), "people made 4 drawings .*, not 999999999"),
+    "people": (("score", "people"), "did you mean human"),
+    "a name no file can have": (("score", "x" * 400), "nor is there a file or folder"),
+    "a folder nobody can make": (("score", "copies", "--out", "x" * 400), "cannot be a folder"),
+    "a critic twice": (("score", "copies", "--see", "simclr-glyphs-s0"), "simclr-glyphs-s0 is named twice"),
+    "somebody twice": (("compare", "copies", "copies"), "copies is given twice"),
     "no page": (("compare", "copies", "--html", "page.png"), "call page.png something.html"),
+    "a page where a folder is": (("compare", "copies", "--html", "../a.html"), "a.html is a folder"),
 }
 
 
@@ -249,6 +256,7 @@ def test_a_mistake_is_one_sentence_and_leaves_nothing(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     words, said = WRONG[what]
+    (tmp_path.parent / "a.html").mkdir(exist_ok=True)
     problem = mistake(draw(*words[:2], *asked, *words[2:]))
     assert re.search(said, problem), problem
     assert not [path for path in tmp_path.rglob("*") if path.is_file()]
@@ -287,3 +295,85 @@ def test_glyphs_redrawn_by_their_program_need_no_data(draw: Run, monkeypatch: py
     diversity = [f["diversity"]["value"] for f in found]
     assert diversity[0] == pytest.approx(0, abs=1e-6) and diversity[0] < diversity[1] < diversity[2]
     assert found[1]["recognizability_20_way"]["value"] > found[2]["recognizability_20_way"]["value"]
+
+
+def test_what_a_function_prints_is_no_part_of_the_answer(draw: Run, asked: tuple[str, ...]) -> None:
+    again = "def again(exemplars, n, rng):\n    print('step 1')\n    return exemplars[:, None].repeat(n, axis=1)\n"
+    Path("loud.py").write_text(f"print('loading')\n{again}")
+    said = draw("score", "loud.py:again", *asked, "--json")
+    assert said.json()["agent"] == "loud.again" and "loading" in said.err and "step 1" in said.err
+
+
+def test_a_function_that_exits_is_the_users_to_mend(draw: Run, asked: tuple[str, ...]) -> None:
+    Path("quits.py").write_text("import sys\ndef quits(exemplars, n, rng):\n    sys.exit(0)\n")
+    Path("script.py").write_text("raise SystemExit(3)\n")
+    assert "quits.quits failed to draw (SystemExit: 0)" in mistake(draw("score", "quits.py:quits", *asked))
+    assert "script.py cannot be imported (SystemExit: 3)" in mistake(draw("score", "script.py:draw", *asked))
+
+
+def test_drawings_of_another_size_than_the_exemplars_are_compared(
+    draw: Run, asked: tuple[str, ...], task: DrawingTask
+) -> None:
+    path = save(Path("large.npz"), people(task), people(task).image.repeat(2, axis=1).repeat(2, axis=2))
+    assert Path(draw("compare", path, *asked, "--html", "large.html", "--json").json()["page"]).is_file()
+
+
+def test_where_people_drew_too_little_agents_are_compared_without_them(
+    draw: Run, glyphs: Path, asked: tuple[str, ...]
+) -> None:
+    with np.load(glyphs) as whole:
+        few = np.isin(whole["maker"], ["drawer01", "drawer02"])
+        np.savez("two.npz", **{name: array[few] for name, array in whole.items()})
+    words = ("compare", "copies", "noise", "--data", "two.npz", *asked[2:], "--n", "3", "--html", "two.html", "--json")
+    assert list(draw(*words).json()["runs"]) == ["copies", "noise"]
+
+
+@pytest.mark.parametrize(
+    ("file", "change", "said"),
+    [
+        ("config.json", lambda config: {}, "holds a run of None"),
+        ("config.json", lambda config: {**config, "config": {"agent": "a"}}, "lacks the asked of a run"),
+        ("config.json", lambda config: _asking(config, {"nonsense": 1}), "does not say what was drawn: give --data"),
+        ("config.json", lambda config: _asking(config, {"data": 3}), "does not say what was drawn: give --data"),
+        (
+            "judged.npz",
+            lambda arrays: arrays | {"recognised": np.zeros((3, 2))},
+            "its recognised does not fit the rest",
+        ),
+        ("judged.npz", lambda arrays: arrays | {"density": np.zeros(0)}, "its density does not fit the rest"),
+        ("judged.npz", lambda arrays: arrays | {"drawings": arrays["drawings"][:1]}, "its drawings does not fit"),
+    ],
+)
+def test_a_run_that_was_altered_is_one_sentence(
+    file: str, change: Callable[[Any], Any], said: str, draw: Run, asked: tuple[str, ...], tmp_path: Path
+) -> None:
+    folder = tmp_path / "run"
+    assert draw("score", "human", *asked, "--out", folder).code == 0
+    path = folder / file
+    if file == "config.json":
+        path.write_text(json.dumps(change(json.loads(path.read_text()))))
+    else:
+        with np.load(path) as kept:
+            arrays = change(dict(kept))
+        np.savez(path, **arrays)
+    assert said in mistake(draw("compare", folder, "copies", "--html", tmp_path / "page.html"))
+    assert not (tmp_path / "page.html").exists()
+
+
+def test_a_run_that_lost_its_scores_says_so(draw: Run, asked: tuple[str, ...], tmp_path: Path) -> None:
+    words = ("score", "human", *asked, "--out", tmp_path / "run", "--json")
+    (Path(draw(*words).json()["run"]) / "scores.parquet").unlink()
+    assert "has lost its scores: remove it" in mistake(draw(*words))
+
+
+def _asking(config: dict[str, Any], asked: dict[str, Any]) -> dict[str, Any]:
+    return {**config, "config": {**config["config"], "asked": asked}}
+
+
+@pytest.mark.parametrize("study", ["curve", "ranked", "exemplars"])
+def test_a_study_of_too_few_drawings_is_refused(study: str, draw: Run, glyphs: Path) -> None:
+    with np.load(glyphs) as whole:
+        few = np.isin(whole["maker"], ["drawer01", "drawer02"])
+        np.savez("pairs.npz", **{name: array[few] for name, array in whole.items()})
+    said = mistake(draw("study", study, "--data", "pairs.npz", "--out", f"study-{study}"))
+    assert "pairs has 1 drawings of some concept besides the exemplar: this needs 3 or more" in said

@@ -164,6 +164,11 @@ AGENTS = {
     "class Mine:\n    reset = choose = feedback = lambda self, _: 7": "chose 7: a choice is 0 to 1",
     "class Mine:\n    def reset(self, rng): pass\n    def choose(self, x): return x.colour": "failed in choose|no method",
     "class Other: pass": "did you mean",
+    "class Mine:\n    reset = feedback = print\n    def choose(self, x): return x": "chose something of .*ndarray",
+    "class Mine:\n    def reset(self, rng): raise ValueError('one\\ntwo')\n    choose = feedback = reset": "one two",
+    "class Mine:\n    def reset(self, rng): raise SystemExit(0)\n    choose = feedback = reset": "failed in reset",
+    "from functools import partial\nclass Mine:\n    reset = choose = feedback = partial(int, 'x')": "failed in reset",
+    "raise SystemExit(0)": "cannot be run",
     "import nothing_of_this_name": "cannot be run",
 }
 
@@ -174,6 +179,62 @@ def test_an_agent_that_is_none_is_refused_in_a_sentence(work: Path, tmp_path: Pa
     with pytest.raises(UserError, match=sentence) as problem:
         say("run", "--features", work / "features.npz", *SMALL, "--agent", f"{tmp_path / 'mine.py'}:Mine")
     assert "\n" not in str(problem.value)
+
+
+def test_what_an_agent_prints_is_not_the_answer(work: Path, tmp_path: Path) -> None:
+    code = "print('made')\nclass Mine:\n    reset = feedback = print\n    def choose(self, x): return 0"
+    (tmp_path / "mine.py").write_text(code, encoding="utf-8")
+    given = ("run", "--features", work / "features.npz", "--sessions", 2, "--trials", 3)
+    assert say(*given, "--agent", f"{tmp_path / 'mine.py'}:Mine")["rule"] == "Mine"
+    with pytest.raises(UserError, match="does not name a file and a class"):
+        say(*given, "--agent", tmp_path / "mine.py")
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.uint16, np.float16, np.longdouble, ">f4"])
+def test_numbers_of_any_kind_are_features(tmp_path: Path, kind: Any) -> None:
+    x = np.rint(made_features()["features"] * 9).clip(1, 99)
+    for name, array in (("as", x.astype(kind)), ("plain", x)):
+        np.savez(tmp_path / f"{name}.npz", features=array)
+    one, other = (say("run", "--features", tmp_path / f"{name}.npz", *SMALL)["curve"] for name in ("as", "plain"))
+    assert one == other
+
+
+def test_a_stage_or_device_that_is_none_is_said_before_anything_is_drawn(exemplar: Any) -> None:
+    for words, sentence in (
+        (("--stage", "pixels"), "is no stage"),
+        (("--stage", "efficientnet-lite9/head"), "no network"),
+    ):
+        assert sentence in mistake(exemplar("learn", "run", *words, "--subtasks", "1"))
+
+
+def test_few_sessions_are_scored_and_compared_all_the_same(work: Path, tmp_path: Path) -> None:
+    for seed in (0, 1):
+        given = ("run", "--features", work / "features.npz", "--sessions", 2, "--trials", 2, "--seed", seed)
+        say(*given, "--out", tmp_path / str(seed))
+    found = say("score", tmp_path / "0", "--people", tmp_path / "1", "--out", tmp_path / "score")
+    low, high = found["consistency"]["ci95"]
+    assert -1 <= low <= high <= 1 and (tmp_path / "score" / "scores.parquet").is_file()
+    found = say("compare", tmp_path / "0", tmp_path / "1")
+    assert found["consistency"]["ci95"][0] >= -1 and {row["trials"] for row in found["rows"]} >= {"overall", "trial_2"}
+
+
+TAMPERED: dict[str, dict[str, Any]] = {
+    "no agent": {"agent": np.array([], str)},
+    "no trials": {"n_trials": np.array([0])},
+    "a subtask too far": {"subtask": np.full(240, 9, np.uint16)},
+    "subtasks of one name": {"subtasks": np.array(["a"] * 6)},
+    "one choice": {"n_choices": np.array([1])},
+    "images of others": {"shown_subtask": np.array(list("abcdef"))},
+    "images cut off": {"shown": np.array(["x"])},
+}
+
+
+@pytest.mark.parametrize("arrays", TAMPERED.values(), ids=TAMPERED)
+def test_a_run_that_was_tampered_with_is_refused(work: Path, tmp_path: Path, arrays: dict[str, Any]) -> None:
+    with np.load(work / "square" / "behaviour.npz") as kept:
+        np.savez(tmp_path / "behaviour.npz", **{**kept, **arrays})
+    with pytest.raises(UserError, match="do not belong together"):
+        load_outcome(tmp_path)
 
 
 def test_a_learner_is_not_told_from_its_own_kind_and_a_guesser_is(work: Path) -> None:
@@ -238,9 +299,13 @@ def with_value(value: float) -> Any:
 
 
 BAD_FEATURES = {
-    "nan": (change(features=with_value(np.nan)), (), r"image \(2, 1, 3\) have NaN"),
+    "nan": (
+        change(features=with_value(np.nan)),
+        (),
+        r"NaN or infinity in 1 of 240 images \(first in image \(2, 1, 3\)",
+    ),
     "infinity": (change(features=with_value(np.inf)), (), "NaN or infinity"),
-    "norm 0": (change(features=with_value(0)), (), r"norm 0 \(the first is \(2, 1, 3\)\)"),
+    "norm 0": (change(features=with_value(0)), (), r"norm 0 in 1 of the images \(the first is \(2, 1, 3\)\)"),
     "three dimensions": (change(features=lambda x: x[0]), (), r"must be \(subtasks, objects, images, d\)"),
     "one object": (change(features=lambda x: x[:, :1], image=None), (), "at least 2 objects"),
     "text": (change(features=lambda x: x.astype(str)), (), "features must be numbers"),
@@ -248,7 +313,12 @@ BAD_FEATURES = {
     "few images": (change(), ("--trials", "21"), "21 trials need as many images .* there are 20"),
     "few images in hobj": (change(), ("--trials", "41", "--variant", "hobj"), "41 trials need .* there are 40"),
     "warm-up of another size": (change(warmup=lambda x: x[:, 1:]), (), "12 dimensions and warmup has 11"),
-    "warm-up all alike": (change(warmup=np.ones((9, 12))), (), "no scale"),
+    "warm-up all alike": (change(warmup=np.ones((9, 12))), (), "set the scale .* are the same"),
+    "warm-up nan": (change(warmup=np.full((9, 12), np.nan)), (), "warm-up features have NaN"),
+    "lengths overflow": (change(features=lambda x: x * 1e200), (), "scale them down"),
+    "images of one name": (change(image=np.full((6, 2, 20), "x")), (), "two images of a subtask have the same name"),
+    "a rate for who has none": (change(), ("--rule", "prototype", "--rate", "2"), "prototype takes no learning rate"),
+    "sessions without end": (change(), ("--sessions", "99999999999"), "do not fit into memory"),
     "names": (change(subtask=lambda x: x[:3]), (), r"subtask must be \(6,\)"),
     "names twice": (change(subtask=np.array(["a"] * 6)), (), "the same name"),
     "image names": (change(image=lambda x: x[:, :, :4]), (), r"image must be \(6, 2, 20\)"),
@@ -330,6 +400,7 @@ def test_objects_come_as_one_file_too_and_never_over_another(tmp_path: Path) -> 
     assert found["subtasks"] == 1 and (tmp_path / "o-sheet.png").is_file()
     for words, sentence in (
         ((*given, "--out", tmp_path), "is there already"),
+        ((*given, "--out", tmp_path / "o.npz"), "is there already"),
         (("objects", "--objects", 3, "--out", tmp_path / "odd"), "cannot be divided"),
         (("objects", "--experiment", 2, "--views", 9, "--out", tmp_path / "odd"), "always has 61 views"),
     ):

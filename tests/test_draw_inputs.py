@@ -186,7 +186,7 @@ WRONG: dict[str, tuple[Callable[[Path, np.ndarray, DrawingTask], Path], str]] = 
     ),
     "an unknown concept": (
         lambda p, d, t: save_npz(p / "a.npz", d, ["Nobody", *t.concepts[1:]]),
-        "1 concepts nobody asked for: there is no concept in glyphs/weak-test 'Nobody'",
+        "drawings of a concept nobody asked for: there is no concept in glyphs/weak-test 'Nobody'",
     ),
     "concepts missing": (
         lambda p, d, t: save_npz(p / "a.npz", d[:6], t.concepts[:6]),
@@ -238,6 +238,15 @@ WRONG: dict[str, tuple[Callable[[Path, np.ndarray, DrawingTask], Path], str]] = 
     "after other exemplars": (
         lambda p, d, t: (_changed(people(t), exemplar=people(t)["exemplar"] + 1).save(p), p)[1],
         "drawn after other exemplars than drawer drawer01",
+    ),
+    "a record of nothing": (lambda p, d, t: (people(t).subset([]).save(p), p)[1], "holds no drawings"),
+    "a run without drawings": (
+        lambda p, d, t: ((p / "config.json").write_text("{}"), p)[1],
+        "is a run folder without drawings: give one of exemplar draw score",
+    ),
+    "a function's file": (
+        lambda p, d, t: ((p / "a.py").write_text(""), p / "a.py")[1],
+        "is a Python file: name its function too",
     ),
     "two agents": (
         lambda p, d, t: (Drawings.join([people(t), _changed(people(t), agent="b")]).save(p), p)[1],

@@ -11,6 +11,7 @@ from PIL import Image
 
 from exemplar import seeds
 from exemplar.errors import UserError
+from exemplar.learn.benchmark import score_people
 from exemplar.learn.curves import behaviour_in
 from exemplar.learn.people import IMAGE_SETS, generalization_in, load_curves, load_images, load_points, load_trials
 from exemplar.learn.stimuli import public_stimuli
@@ -145,7 +146,12 @@ BROKEN = {
     "unknown image": (lambda m, b: (m, change(b, 0, "image_id", "elephant.png")), "does not know: elephant.png"),
     "another's object": (lambda m, b: (m, change(b, 0, "image_id", "MutatorObject003-1.png")), "do not belong to the subtask"),
     "image twice": (lambda m, b: (pd.concat([m, m.iloc[[0]]]), b), "twice"),
-    "perf": (lambda m, b: (m, change(b, 7, "perf", 0.5)), "perf must be 0 or 1, row 7 has"),
+    "perf": (lambda m, b: (m, change(b, 7, "perf", 0.5)), "perf must be 0 or 1, and line 9 has '0.5'"),
+    "perf in words": (lambda m, b: (m, change(b, 7, "perf", "yes")), "perf must be 0 or 1, and line 9 has 'yes'"),
+    "no time-out": (lambda m, b: (m, change(b, 7, "timed_out", None)), "timed_out must be 0 or 1, and line 9 has nothing"),
+    "no subtask": (lambda m, b: (m, change(b, 7, "subtask", None)), "subtask must not be empty, and line 9 has nothing"),
+    "half a trial": (lambda m, b: (m, change(b, 7, "trial", 7.5)), "trial must be a whole number from 0, and line 9"),
+    "time in words": (lambda m, b: (m, change(b, 7, "reaction_time_msec", "fast")), "must be a number, or empty, and line 9"),
     "no rows": (lambda m, b: (m, b.iloc[:0]), "has no rows"),
 }  # fmt: skip
 
@@ -180,6 +186,10 @@ def test_counts_that_cannot_be_are_refused(tmp_path):
     )
     with pytest.raises(UserError, match="do not belong together"):
         load_curves(tmp_path)
+    once = {"k_correct": np.array([[1], [0]]), "n_sessions": np.array([1, 1])}
+    np.savez(tmp_path / "object_learning_exp1_curves.npz", **once, subtask=np.array(["a", "b"]))
+    with pytest.raises(UserError, match="fewer than 2 sessions"):
+        score_people(load_curves(tmp_path), seed=0)
     np.savez(
         tmp_path / "object_learning_exp2_oneshot.npz",
         transformation=np.array(["a"]),
@@ -188,6 +198,11 @@ def test_counts_that_cannot_be_are_refused(tmp_path):
         se=np.array([0.1]),
     )
     assert load_points(tmp_path).accuracy.tolist() == [1.0]
+    points = {"transformation": np.array(["a", "b"]), "level": np.ones(2), "phat": np.ones(2), "se": np.ones(2)}
+    for change, sentence in (({"se": np.array([1, np.nan])}, "not finite"), ({"level": np.ones(1)}, "as many in each")):
+        np.savez(tmp_path / "object_learning_exp2_oneshot.npz", **{**points, **change})
+        with pytest.raises(UserError, match=sentence):
+            load_points(tmp_path)
 
 
 def test_the_command_gives_sessions_where_they_are_and_counts_where_not(public, tmp_path_factory):
@@ -282,7 +297,7 @@ def test_a_population_is_scored_and_compared_from_the_public_files(public):
 def test_trial_numbers_must_be_numbers(tmp_path):
     meta, behaviour = high_variation()
     folder = write(tmp_path, (meta, change(behaviour, 3, "trial", "three")), one_shot())
-    with pytest.raises(UserError, match="trial must be a number, row 3 has 'three'"):
+    with pytest.raises(UserError, match="trial must be a whole number from 0, and line 5 has 'three'"):
         load_trials(folder)
 
 

@@ -13,6 +13,7 @@ from exemplar import seeds
 from exemplar.errors import UserError
 from exemplar.images.sources import find
 from exemplar.learn import people
+from exemplar.learn.accuracy import widest_quantiles
 from exemplar.learn.agents import RandomGuesser, make_agent
 from exemplar.learn.curves import Behaviour, Curves, behaviour_in, behaviour_of, repeat
 from exemplar.learn.individuals import (
@@ -387,6 +388,43 @@ def one_shot_people(n_sessions: int, lapse: float, seed: object) -> tuple[Genera
     choice = np.where(right, sessions.answer, 1 - sessions.answer)
     tests = tuple(f"{kind} | {level}" for kind in ("blur", "scale") for level in (1, 2, 3))
     return generalization_of(choice, sessions, test_of, tests, correct_lapses=True), true
+
+
+def test_a_resample_without_a_value_widens_the_interval_and_too_many_are_refused():
+    counts, _ = one_shot_people(60, 0.1, "few")
+    thin = Generalization(  # the first test was shown by four sessions alone, which some resamples leave out
+        counts.n_correct.copy(), counts.n_shown.copy(), counts.catch_correct, counts.catch_shown, counts.tests
+    )
+    thin.n_shown[:, 0] = thin.n_correct[:, 0] = 0
+    thin.n_shown[:4, 0] = thin.n_correct[:4, 0] = 2
+    missing = np.isnan(thin.resample(1000, seeds.rng("thin"))[0]).any(axis=1).sum()
+    assert 0 < missing < 25  # by (1 − 4/60)^60 = 1.6 %
+    score = score_generalization(thin, counts, rng=seeds.rng("thin"))["mse_n"]
+    assert np.isfinite(score.ci95).all() and score.ci95[0] < score.value < score.ci95[1]
+    null = generalization_null(thin, 60, rng=seeds.rng("thin"))
+    assert 900 < len(null.errors) < 1000 and np.isfinite(null.errors).all()
+    thin.n_shown[1:4, 0] = thin.n_correct[1:4, 0] = 0
+    with pytest.raises(UserError, match="shown fewer than twice.* give more sessions"):
+        score_generalization(thin, counts, rng=seeds.rng("thin"))
+
+
+def test_one_resample_of_people_who_guess_on_catch_trials_does_not_spoil_the_others():
+    rng = seeds.rng("catch")
+    caught = np.r_[np.ones(21), np.zeros(8)]  # .72: a few resamples come out below .5
+    counts = Generalization(
+        rng.integers(3, 6, (29, 2)).astype(float), np.full((29, 2), 6.0), caught, np.ones(29), ("a | 1", "b | 1")
+    )
+    drawn = counts.resample(1000, seeds.rng("catch"))[0]
+    assert 0 < np.isnan(drawn).any(axis=1).sum() < 25
+    for row in compare_transformations(counts, counts, rng=rng).values():
+        assert row["difference"].lo < 0 < row["difference"].hi
+
+
+def test_a_correlation_that_does_not_exist_counts_as_anything():
+    known = np.linspace(0, 0.5, 99)
+    assert widest_quantiles(known) == pytest.approx(np.quantile(known, (0.025, 0.975)))
+    assert widest_quantiles(np.append(known, np.nan))[0] < widest_quantiles(known)[0]
+    assert widest_quantiles(np.append(known, [np.nan] * 9)).tolist() == [-1, 1]
 
 
 def test_lapses_are_taken_out_of_one_shot_accuracies_and_of_their_intervals():

@@ -328,6 +328,8 @@ def test_limits_of_a_single_cell_by_hand():
         ({"truth": Population(STRONG, "hinge")}, "must be in the study"),
         ({"n_subtasks": 65}, "64 pairs"),
         ({"n_trials": 5}, "too few"),
+        ({"n_sessions": 14}, "14 sessions of each model .* raise --one-shot or --sessions"),
+        ({"n_one_shot": 3}, "40 sessions of simulated participants .* raise --one-shot, until"),
         ({"n_participants": ()}, "needs"),
     ],
 )

@@ -513,3 +513,17 @@ def test_real_bitmaps_become_a_data_set(real_data, tmp_path):
     assert (
         load(str(built.file("train"))).n_concepts + load(str(built.file("test"))).n_concepts == built.counts()["kept"]
     )
+
+
+def test_a_split_whose_exemplars_are_not_its_own_is_refused(clusters, tmp_path):
+    built = build_data(tmp_path / "fs", clusters, BuildConfig(Filters(5, 1e9, 1e-9), n_drawings=5))
+    path = built.file("train")
+    with np.load(path) as kept:
+        arrays = dict(kept)
+    np.savez(path, **arrays | {"exemplar": arrays["exemplar"] + len(arrays["images"])})
+    with pytest.raises(UserError, match="exemplars do not belong to the concepts"):
+        load_task(path)
+    np.savez(path, **arrays)
+    (tmp_path / "fs" / "clusters.json").write_text("{}")
+    with pytest.raises(UserError, match="names no space: build the data again"):
+        load_task(path)

@@ -81,7 +81,7 @@ def make_run(
         **{f"curve_{name}": value for name, value in curve.items()},
     }  # fmt: skip
     config = {
-        "agent": agent, "exemplar": "centre in simclr-glyphs-s0", "n": n,
+        "agent": agent, "asked": {}, "exemplar": "centre in simclr-glyphs-s0", "n": n,
         "critics": {"see": critics[:-1], "recognise": critics[-1:]}, "scores": {"normalise": normalise, "ways": [20, 0]},
     }  # fmt: skip
     with open_run(folder, command=command, config=config, seed=0, data={data: "f00d"}) as run:

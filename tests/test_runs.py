@@ -196,3 +196,11 @@ def _group_members(group: int) -> list[str]:
 
 def test_numpy_numbers_in_a_configuration_are_plain():
     assert runs.plain({"a": np.int64(3), "b": (1, Path("x"))}) == {"a": 3, "b": [1, "x"]}
+
+
+def test_a_name_that_no_file_system_takes_is_refused(tmp_path):
+    with (
+        pytest.raises(UserError, match="cannot be a folder"),
+        runs.open_run(tmp_path / ("a" * 300), command="c", config={}, seed=0),
+    ):
+        pass

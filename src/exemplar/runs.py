@@ -156,8 +156,11 @@ def read_json(path: Path) -> dict[str, Any]:
 
 def _agree(folder: Path, identity: dict[str, Any]) -> None:
     """Refuse a folder that holds another run, or that holds things but no run."""
-    if not folder.exists():
-        return
+    try:
+        if not folder.exists():
+            return
+    except OSError as problem:  # a name no file system takes
+        raise UserError(f"{folder} cannot be a folder ({problem.strerror}): give --out another one") from problem
     if not folder.is_dir():
         raise UserError(f"{folder} is a file: give --out a folder")
     if not (folder / "config.json").is_file():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -69,10 +69,22 @@ class Question:
     recognise: tuple[str, ...] = ()
     training: str | None = None
 
+    @classmethod
+    def of(cls, asked: dict[str, Any]) -> Question:
+        """As a run's config.json has it."""
+        from exemplar.errors import UserError
+
+        if not isinstance(asked.get("data"), str) or not {field.name for field in fields(cls)}.issuperset(asked):
+            raise UserError(
+                "the first run folder does not say what was drawn: give --data, or score the drawings again"
+            )
+        return cls(**asked)
+
     def task(self) -> DrawingTask:
         from exemplar import seeds
         from exemplar.draw.inputs import FEWEST
         from exemplar.draw.judging import Watched
+        from exemplar.draw.scores import as_many_people
         from exemplar.draw.tasks import centre_of, make_task
         from exemplar.errors import UserError
         from exemplar.images.catalogue import load
@@ -83,6 +95,7 @@ class Question:
 
             task = load_task(self.data, n=self.n)
             self.critics(task.data.name).count_seen(task.concepts, task.data.name)
+            as_many_people(task, task.n)
             return task
         data = load(self.data, self.split or SPLITS.get(self.data))
         self.critics(data.name).count_seen(data.concepts, data.name)  # before anything long begins
@@ -100,6 +113,7 @@ class Question:
                 f"people made only {task.n} drawings of some concept of {data.name} besides the exemplar: say with --n how "
                 "many to compare, and nothing is compared with people"
             )
+        as_many_people(task, task.n)  # before anyone draws more than can be compared
         return task
 
     def critics(self, data_name: str) -> Critics:
@@ -178,36 +192,45 @@ def compare(
 ) -> None:
     """One page about several who drew: the plane, curves, concepts and sheets. People are added if they are not among them."""
     from exemplar.draw.inputs import stack
+    from exemplar.draw.scores import as_many_people
     from exemplar.draw.tasks import PEOPLE
     from exemplar.errors import UserError
     from exemplar.report.draw import write_comparison
-    from exemplar.runs import describe_run
+    from exemplar.report.draw_runs import describe_judged
 
     started = time.monotonic()
     if html.suffix.lower() not in (".html", ".htm"):
         raise UserError(f"the comparison is a page: call {html} something.html")
+    if html.is_dir():
+        raise UserError(f"{html} is a folder: give --html another name")
+    if again := [name for name in who if who.count(name) > 1]:
+        raise UserError(f"{again[0]} is given twice: give each once")
     scored = {name: Path(name) for name in who if (Path(name) / "judged.npz").is_file()}
-    configs = [describe_run(folder)["config"] for folder in scored.values()]
+    configs = [describe_judged(folder)["config"] for folder in scored.values()]
     asked = Question(data or "", split, exemplar, n, seed, allow_seen, tuple(see or ()), tuple(recognise or ()))
     if data is None:
         before: dict[str, Any] = next((config["asked"] for config in configs), {})
         if asked != Question("") or not before:
             raise UserError("say with --data what was drawn: only run folders know what was asked, and how")
-        asked = Question(**before)
+        asked = Question.of(before)
     missing = [name for name in who if name not in scored]
     if HUMAN not in who and PEOPLE not in [config["agent"] for config in configs]:
         missing.append(HUMAN)
     warnings: list[str] = []
     if missing:
         task = asked.task()
+        if (
+            HUMAN not in who and as_many_people(task, task.n) is None
+        ):  # too few drawings: nothing is compared with people
+            missing = [name for name in missing if name != HUMAN]
         found = {name: find_drawings(name, task, invert=invert, size=size, seed=asked.seed) for name in missing}
         task = replace(task, n=min(stack(drawings, task).shape[1] for drawings in found.values()))
         for name, drawings in found.items():
             scored[name], about = judge(drawings, task, asked, None)
             warnings += [sentence for sentence in about["warnings"] if sentence not in warnings]
-    warn(warnings)
     names = [*who, *(name for name in missing if name not in who)]
     page = write_comparison(html, [scored[name] for name in names])
+    warn(warnings)
     folders = {name: str(scored[name]) for name in names}
     seconds = round(time.monotonic() - started, 2)
     result = {"page": str(page), "runs": folders, "warnings": warnings, "seconds": seconds}
@@ -265,17 +288,27 @@ def find_drawings(
     file's: write ./copies for a folder of that name."""
     from exemplar.draw.agents import AGENTS, make_agent
     from exemplar.draw.inputs import read_drawings, sample_drawings
-    from exemplar.draw.tasks import people
+    from exemplar.draw.tasks import PEOPLE, people
     from exemplar.errors import UserError, unknown
 
     if who == HUMAN:
         return people(task)
-    if who.partition("@")[0] in AGENTS or (":" in who and not Path(who).exists()):
+    if who.partition("@")[0] in AGENTS or (":" in who and not is_there(who)):
         name = agent or re.sub(r"(?:.*[/\\])?([^/\\]*)\.py:", r"\1:", who).replace(":", ".")
         return sample_drawings(make_agent(who, task), task, agent=name, seed=seed)
-    if not Path(who).expanduser().exists():
+    if not is_there(who):
+        if who == PEOPLE:
+            raise UserError(f"there is no drawer '{who}': did you mean {HUMAN}, the data's own drawings?")
         raise UserError(f"{unknown('drawer', who, (HUMAN, *AGENTS))}; nor is there a file or folder of that name")
     return read_drawings(who, task, agent=agent, invert=invert, size=size)
+
+
+def is_there(path: str) -> bool:
+    """Whether there is such a file or folder; what cannot be a path, since it is too long, say, is not."""
+    try:
+        return Path(path).expanduser().exists()
+    except (OSError, RuntimeError):  # RuntimeError: ~nobody has no home
+        return False
 
 
 def judge(drawings: Drawings, task: DrawingTask, asked: Question, out: Path | None) -> tuple[Path, dict[str, Any]]:
@@ -300,9 +333,13 @@ def judge(drawings: Drawings, task: DrawingTask, asked: Question, out: Path | No
 
 def read_scores(folder: Path) -> list[Score]:
     """The overall scores of a run, each once: over all critics."""
+    from exemplar.errors import UserError
     from exemplar.runs import load_scores
 
-    return [score for score in load_scores(folder) if not score.concept and not score.space]
+    found = [score for score in load_scores(folder) if not score.concept and not score.space]
+    if not found:
+        raise UserError(f"{folder} has lost its scores: remove it, and score the drawings again")
+    return found
 
 
 def shown(score: Score) -> tuple[str, str, int]:

@@ -330,7 +330,7 @@ def _features(
         return load_features(features)
     from exemplar.images.objects import ObjectsConfig
     from exemplar.learn.running import make_task
-    from exemplar.learn.stage_space import encode_stimuli
+    from exemplar.learn.stage_space import check_stage, encode_stimuli
     from exemplar.learn.stimuli import built_in_stimuli, public_stimuli
 
     if images is None:
@@ -343,6 +343,7 @@ def _features(
         stimuli = public_stimuli(images, config.experiment)
     _, n_objects, n_images = stimuli.shape
     make_task(config, n_images, n_objects)  # says if there are too few images, before they are encoded
+    check_stage(str(stage), device)
     n = len(stimuli.pictures) + len(stimuli.warmup)
     typer.echo(f"{stage}: {n:,} images, whose features are kept for the next time …", err=True)
     return encode_stimuli(str(stage), stimuli, device=device)

@@ -32,6 +32,9 @@ class Critics:
             raise UserError(
                 "drawings need a space to be seen in and one to be recognised in: give at least one of each"
             )
+        for names in ([space.name for space in self.see], [space.name for space in self.recognise]):
+            if again := [name for name in names if names.count(name) > 1]:
+                raise UserError(f"the critic {again[0]} is named twice: name each once")
 
     def count_seen(self, concepts: Sequence[str], data_name: str) -> int:
         """On how many of the concepts a critic was trained, of those that ship; any is an error unless allowed."""

@@ -5,7 +5,9 @@ sample(exemplars, n, rng) -> (k, n, h, w)     # exemplars: (k, h, w) float32 in 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 
 import numpy as np
@@ -67,15 +69,8 @@ def sample_drawings(sample: Sample, task: DrawingTask, *, agent: str | None = No
     """The task's n drawings of each concept by anything that can be called; its randomness is its name's and the seed's."""
     agent = agent or str(getattr(sample, "__name__", type(sample).__name__))
     exemplars = task.exemplars.astype(np.float32) / 255
-    try:
-        answer = sample(exemplars, task.n, seeds.rng("draw", agent, seed))
-        images = np.asarray(answer)
-    except UserError:
-        raise
-    except Exception as problem:  # the user's own function: whatever it raises is for the user to mend
-        raise UserError(
-            f"{agent} failed to draw ({type(problem).__name__}: {first_line(problem)}): mend it"
-        ) from problem
+    with foreign(f"{agent} failed to draw"):
+        images = np.asarray(sample(exemplars, task.n, seeds.rng("draw", agent, seed)))
     k, n = len(task.concepts), task.n
     if images.ndim != 4 or images.shape[:2] != (k, n):
         raise UserError(
@@ -90,6 +85,19 @@ def sample_drawings(sample: Sample, task: DrawingTask, *, agent: str | None = No
         raise UserError(f"the drawings of {agent} cannot be used: {problem}") from problem
     _check_drawings(drawings, agent)
     return drawings
+
+
+@contextmanager
+def foreign(failure: str) -> Iterator[None]:
+    """The user's own code runs inside: what it prints goes to standard error, since standard output is for answers, and
+    whatever it raises is for the user to mend, exits too. failure: what happened then, as a sentence begins."""
+    try:
+        with redirect_stdout(sys.stderr):
+            yield
+    except UserError:
+        raise
+    except (Exception, SystemExit) as problem:
+        raise UserError(f"{failure} ({type(problem).__name__}: {first_line(problem)}): mend it") from problem
 
 
 def stack(drawings: Drawings, task: DrawingTask, n: int | None = None) -> np.ndarray:
@@ -143,7 +151,11 @@ def _of_concepts(path: Path, size: int | None) -> ConceptSet:
     if path.is_dir():
         if not any(path.iterdir()):
             raise UserError(f"the folder {path} is empty: {LAYOUT}")
+        if (path / "config.json").is_file():
+            raise UserError(f"{path} is a run folder without drawings: give one of exemplar draw score")
         return load_folder(path, size=size, invert=False)  # the user says, and is warned
+    if path.suffix == ".py":
+        raise UserError(f"{path} is a Python file: name its function too, {path}:FUNCTION")
     if path.suffix != ".npz":
         raise UserError(f"{path} is no npz and no folder: {LAYOUT}")
     found = load_npz(path)
@@ -152,6 +164,8 @@ def _of_concepts(path: Path, size: int | None) -> ConceptSet:
 
 def _of_record(found: Drawings, task: DrawingTask, where: str, agent: str | None, invert: bool) -> Drawings:
     """A record as it is, if it answers this task."""
+    if not len(found):
+        raise UserError(f"{where} holds no drawings: {LAYOUT}")
     for column in ("agent", "data"):
         several = found[column].unique().tolist()
         if len(several) != 1:
@@ -180,7 +194,8 @@ def _place(concepts: object, task: DrawingTask, where: str) -> np.ndarray:
     strange = [str(word) for word in words.categories if word not in known]
     if strange:
         problem = unknown(f"concept in {task.data.name}", strange[0], known)
-        raise UserError(f"{where} has drawings of {len(strange)} concepts nobody asked for: {problem}")
+        several = "a concept" if len(strange) == 1 else f"{len(strange)} concepts"
+        raise UserError(f"{where} has drawings of {several} nobody asked for: {problem}")
     missing = [name for name in task.concepts if name not in set(words.categories)]
     if missing:
         raise UserError(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,7 @@ from exemplar.store import Store, pack, package_sources, unpack
 
 RUNS = Path("runs/draw")
 PART = 512  # images between two steps of the bar
+NAME = 60  # letters of an agent's name in its folder's: file systems take no more than 255 bytes
 
 
 def judge_drawings(
@@ -67,8 +69,11 @@ def judge_drawings(
     if training is not None:
         identity["training"] = training.fingerprint
     content = seeds.digest(plain(identity), data, seed, size=5)
-    folder = out or RUNS / re.sub(r"[^\w.@-]+", "-", f"{agent}-{content}")
-    new = not folder.exists()
+    folder = out or RUNS / (re.sub(r"[^\w.@-]+", "-", agent)[:NAME] + f"-{content}")
+    try:
+        new = not folder.exists()
+    except OSError as problem:
+        raise UserError(f"{folder} cannot be a folder ({problem.strerror}): give --out another") from problem
     try:
         with open_run(folder, command="draw score", config=identity, seed=seed, data=data) as run:
             if not run.finished:
@@ -79,8 +84,16 @@ def judge_drawings(
     except UserError:
         if new:
             shutil.rmtree(folder, ignore_errors=True)
+            _remove_empty(*(RUNS, RUNS.parent) if out is None else ())
         raise
     return folder
+
+
+def _remove_empty(*folders: Path) -> None:
+    """Those that hold nothing."""
+    for folder in folders:
+        with suppress(OSError):
+            folder.rmdir()
 
 
 @dataclass(frozen=True, eq=False)

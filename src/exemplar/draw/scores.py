@@ -119,8 +119,8 @@ def as_many_people(task: DrawingTask, n: int) -> np.ndarray | None:
         return None
     if n > n_people:
         raise UserError(
-            f"people made {n_people} drawings of some concept besides the exemplar, these are {n} of each, and scores depend "
-            f"on the number: ask for {n_people}"
+            f"people made {n_people} drawings of some concept besides the exemplar, not {n}, and scores depend on the number: "
+            f"ask for {n_people} or fewer"
         )
     return people_rows(task, n)
 

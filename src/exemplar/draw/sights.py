@@ -63,7 +63,13 @@ def see_drawings(data: ConceptSet, spaces: Sequence[Space], rows: np.ndarray) ->
 
 def see_people(task: DrawingTask, critics: Critics, n: int | None = None) -> Looks:
     """What critics see of people's drawings after the task's exemplars, for `score_looks`; n: the task's unless given."""
-    rows = people_rows(task, n or task.n)
+    n = n or task.n
+    if n < FEWEST:
+        raise UserError(
+            f"{task.data.name} has {n} drawings of some concept besides the exemplar: this needs {FEWEST} or more of each, add "
+            "some"
+        )
+    rows = people_rows(task, n)
 
     def seen(space: Space) -> Seen:
         there = encode_kept(Watched(space), task.data)

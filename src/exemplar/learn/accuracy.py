@@ -86,16 +86,29 @@ def score_consistency(model: Repeated, people: Repeated, *, agent: str = "") -> 
     rho = float(rank_correlation(own[None], theirs[None])[0])
     rhos = rank_correlation(again, them_again)
     repeats = rank_correlation(them_again, np.roll(them_again, 1, axis=0))  # neighbours were drawn independently
+    if np.isnan(rhos).all() or np.isnan(repeats).all():
+        raise UserError(
+            "subtasks are equally hard in every resample, which gives no ranks: give more sessions or trials"
+        )
     # Noise in both resamples pulls their correlation towards 0; what counts is how much it varies about its own mean.
-    ends = np.clip(rho - (np.quantile(rhos, (0.975, 0.025)) - rhos.mean()), -1, 1)
-    limits = np.quantile(repeats, (0.025, 0.975))
-    n, ceiling = len(own), float(repeats.mean())
+    ends = np.clip(rho - (widest_quantiles(rhos)[::-1] - np.nanmean(rhos)), -1, 1)
+    limits = widest_quantiles(repeats)
+    n, ceiling = len(own), float(np.nanmean(repeats))
     return {
         "consistency": Score("consistency", rho, (float(ends[0]), float(ends[1])), n, agent=agent),
         "consistency_ceiling": Score(
             "consistency_ceiling", ceiling, (float(limits[0]), float(limits[1])), n, agent=agent
         ),
     }
+
+
+def widest_quantiles(correlations: np.ndarray) -> np.ndarray:
+    """The 2.5 % and 97.5 % quantiles of correlations (replicates,). One that does not exist, NaN, where a resample has all
+    subtasks equally hard, may have been anything: it counts as −1 below and as 1 above.
+    """
+    missing = np.isnan(correlations)
+    low, high = (np.where(missing, end, correlations) for end in (-1.0, 1.0))
+    return np.array([np.quantile(low, 0.025), np.quantile(high, 0.975)])
 
 
 def compare_phases(model: Repeated, people: Repeated) -> list[PhaseDifference]:

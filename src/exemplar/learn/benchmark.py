@@ -10,7 +10,7 @@ import numpy as np
 from exemplar import seeds, stats
 from exemplar.errors import UserError
 from exemplar.learn.accuracy import compare_phases, score_accuracy, score_consistency, score_speed
-from exemplar.learn.curves import Behaviour, Curves, Learning, Repeated, repeat
+from exemplar.learn.curves import Behaviour, Curves, Learning, Repeated, enough_sessions, repeat
 from exemplar.learn.individuals import complete_individuals, individuality_test, who_outperforms
 from exemplar.learn.mse import noise_floor, null_distribution, score_guessing, score_mse
 from exemplar.learn.oneshot import (
@@ -18,6 +18,7 @@ from exemplar.learn.oneshot import (
     Points,
     compare_transformations,
     generalization_null,
+    interval_about,
     score_generalization,
 )
 from exemplar.learn.outcomes import Outcome, align, same_images
@@ -47,6 +48,7 @@ class Verdict:
 
 def score_people(people: Learning, *, variant: str = "paper", agent: str = "human", seed: int) -> Verdict:
     """Experiment 1 by people alone: accuracies, speed, what a perfect model and a guesser would score, individuals."""
+    enough_sessions(people)
     repeated = repeat(people, rng=seeds.rng("learn human", seed))
     scores = {**score_accuracy(repeated, agent=agent), **score_speed(repeated, agent=agent)}
     scores |= score_limits(people, repeated, variant=variant, agent=agent)
@@ -84,7 +86,7 @@ def score_points(
     """Experiment 2: accuracy over all tests; and root_noise_floor, the error a perfect model of this side would have left."""
     points, drawn = side.points(), side.resample(1000, rng)[0].mean(axis=1)
     value, n = float(points.accuracy.mean()), len(points.tests)
-    around = stats.interval(drawn - drawn.mean() + value, value, n=n, method="basic")  # clipping at 1 moves them
+    around = interval_about(drawn, value, n=n)
     floor = float(np.sqrt(points.variance.mean()))
     floors = np.sqrt(points.variance[rng.integers(0, n, (1000, n))].mean(axis=1))
     ends = stats.interval(floors, floor, n=n)

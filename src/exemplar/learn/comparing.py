@@ -54,6 +54,8 @@ def compare(first: Outcome, second: Outcome, *, other_images: bool = False, seed
     p: dict[str, float] = {"accuracy_difference": rows[0]["p"]}
     if not scores:
         notes.append(FEW if len(own.subtasks) < 3 else BY_TRIALS)
+    elif "consistency" not in scores:
+        notes.append("no consistency: all subtasks are equally hard for one side")
     for name, side in (("first", own), ("second", theirs)):
         found, _, _ = individual_differences(side, None, seed)
         p |= {f"{test}_in_{name}": value for test, value in found.items()}

@@ -212,10 +212,18 @@ def same_subtasks(model: Curves | Behaviour, people: Curves | Behaviour) -> None
         raise UserError(
             f"one has {model.n_trials} trials and the other {people.n_trials}: compare sessions of the same length"
         )
-    few = [
-        name for name, n in zip(people.subtasks, np.minimum(model.n_sessions, people.n_sessions), strict=True) if n < 2
-    ]
+    enough_sessions(model)
+    enough_sessions(people)
+
+
+def enough_sessions(side: Curves | Behaviour) -> None:
+    """Every subtask needs two sessions, or nothing tells how sure its accuracy is."""
+    if not side.subtasks or not side.n_trials:
+        raise UserError(
+            f"{len(side.subtasks)} subtasks of {side.n_trials} trials tell nothing: give at least 1 of both"
+        )
+    few = [name for name, n in zip(side.subtasks, side.n_sessions, strict=True) if n < 2]
     if few:
         raise UserError(
-            f"{shortened(few)} have fewer than 2 sessions, from which no variance can be told: leave them out"
+            f"{shortened(few)}: fewer than 2 sessions of a subtask, from which no variance can be told: leave them out"
         )

@@ -43,6 +43,8 @@ def write_objects(
 ) -> Stimuli:
     """Write the images of an experiment and its warm-up images; out: a new folder, or a file called something.npz."""
     if out.suffix == ".npz":
+        if out.exists():
+            raise UserError(f"{out} is there already: give --out a new file, or remove this one")
         stimuli = built_in_stimuli(experiment, config)
         _write_archive(out, stimuli)
         return stimuli

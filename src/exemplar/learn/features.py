@@ -11,6 +11,7 @@ from exemplar.errors import UserError, unknown
 from exemplar.files import npz_names, read_npz
 from exemplar.learn.tasks import VARIANTS
 
+MOST = 1e100  # beyond, lengths overflow
 RADIUS_QUANTILE = {"paper": 0.99, "hobj": 0.999}
 
 
@@ -36,14 +37,15 @@ def fit_ball(warmup: np.ndarray, variant: str = "paper") -> Ball:
     """The ball that warm-up features (n, d) fill: its radius is the 0.99 quantile of their length ("hobj": 0.999)."""
     if variant not in VARIANTS:
         raise unknown("variant", variant, VARIANTS)
-    check_features(warmup)
     if warmup.ndim != 2 or len(warmup) < 2:
         raise UserError(f"warm-up features must be (n, d) with n ≥ 2, they are {warmup.shape}: give more images")
+    check_features(warmup, "warm-up features")
     centre = warmup.mean(axis=0, dtype=np.float64)
     radius = float(np.quantile(np.linalg.norm(warmup - centre, axis=1), RADIUS_QUANTILE[variant]))
     if radius <= 0:
         raise UserError(
-            "all warm-up features are the same, so they have no scale: give other images, or another encoder"
+            "all features that set the scale (warm-up images, or the images themselves) are the same, so there is none: give "
+            "other images, or another encoder"
         )
     return Ball(centre, radius)
 
@@ -90,21 +92,24 @@ def load_features(path: Path | str) -> Features:
     """
     place = Path(path)
     there = npz_names(place)
-    beside = {"warmup": ("f", 2), "subtask": ("U", 1), "image": ("U", 3), "test": ("U", 3)}
-    arrays = read_npz(place, features=("f", None), **{name: kind for name, kind in beside.items() if name in there})
+    beside = {"warmup": ("fiu", 2), "subtask": ("U", 1), "image": ("U", 3), "test": ("U", 3)}
+    arrays = read_npz(place, features=("fiu", None), **{name: kind for name, kind in beside.items() if name in there})
+    for name in {"features", "warmup"} & set(arrays):
+        if arrays[name].dtype.kind != "f" or arrays[name].dtype.itemsize > 8:  # whole numbers, or longer than float64
+            arrays[name] = arrays[name].astype(np.float64)
     features, warmup, names = arrays["features"], arrays.get("warmup"), arrays.get("subtask")
     if features.ndim != 4 or not features.size or features.shape[1] < 2:
         raise UserError(
-            f"{place}: features must be (subtasks, objects, images, d) with at least 2 objects, they are {features.shape}: "
-            "reshape them"
+            f"{place}: features must be (subtasks, objects, images, d) with at least 2 objects and none of them 0, they are "
+            f"{features.shape}: reshape them"
         )
     check_features(features)
     zero = np.argwhere(~features.any(axis=-1))
     if len(zero):
         where = tuple(int(i) for i in zero[0])
         raise UserError(
-            f"{place}: the features of {len(zero)} images have norm 0 (the first is {where}), so nothing can be learned from "
-            "them: compute them again, or use another encoder"
+            f"{place}: features have norm 0 in {len(zero)} of the images (the first is {where}), so nothing can be learned "
+            "from them: compute them again, or use another encoder"
         )
     if warmup is not None and warmup.shape[1] != features.shape[3]:
         raise UserError(
@@ -115,22 +120,28 @@ def load_features(path: Path | str) -> Features:
             raise UserError(f"{place}: {name} must be {wanted}, as features say, it is {arrays[name].shape}")
     if names is not None and len(set(names.tolist())) < len(names):
         raise UserError(f"{place}: two subtasks have the same name: give each its own")
+    for row in arrays.get("image", ()):
+        if len(set(row.ravel().tolist())) < row.size:
+            raise UserError(f"{place}: two images of a subtask have the same name: give each its own")
     subtasks = None if names is None else tuple(names.tolist())
     return Features(features, warmup, subtasks, arrays.get("image"), arrays.get("test"))
 
 
-def check_features(features: np.ndarray) -> None:
-    """features: (..., d) numbers, all finite."""
+def check_features(features: np.ndarray, what: str = "features") -> None:
+    """features: (..., d) numbers, all finite; what: they are called in a sentence."""
     if features.ndim < 2 or not features.size or features.dtype.kind not in "fiu":
         raise UserError(
-            f"features must be numbers (…, d), they are {features.shape} {features.dtype}: give an array of numbers"
+            f"{what} must be numbers (…, d), they are {features.shape} {features.dtype}: give an array of numbers"
         )
     wrong = ~np.isfinite(features).reshape(-1, features.shape[-1]).all(axis=1)
     if wrong.any():
         place = tuple(int(i) for i in np.unravel_index(int(np.flatnonzero(wrong)[0]), features.shape[:-1]))
         raise UserError(
-            f"the features of image {place} have NaN or infinity ({wrong.sum()} images do): compute them again"
+            f"{what} have NaN or infinity in {wrong.sum()} of {wrong.size} images (first in image {place}): compute them again"
         )
+    largest = max(float(features.max()), -float(features.min()))
+    if largest > MOST:
+        raise UserError(f"{what} are as large as {largest:.0e}, and their lengths overflow: scale them down")
 
 
 def check_subtasks(features: np.ndarray) -> None:

@@ -9,7 +9,7 @@ from scipy.special import stdtr
 
 from exemplar import stats
 from exemplar.errors import UserError, shortened
-from exemplar.learn.accuracy import rank_correlation, two_sided_p
+from exemplar.learn.accuracy import rank_correlation, two_sided_p, widest_quantiles
 from exemplar.learn.curves import N_REPLICATES, Behaviour
 from exemplar.learn.statespace import SmoothCurves, smooth_curves
 from exemplar.records import Score
@@ -89,7 +89,8 @@ def compare_populations(
 ) -> tuple[dict[str, Score], float]:
     """Two populations (in the lab, online) in the subtasks both did; and p of no difference in overall accuracy.
 
-    accuracy_difference: first − second; consistency: Spearman's correlation over subtasks. Whole people are drawn, since a
+    accuracy_difference: first − second; consistency: Spearman's correlation over subtasks, left out where one population finds
+    all equally hard. Whole people are drawn, since a
     population is made of them.
     """
     shared = tuple(name for name in first.subtasks if name in second.subtasks)
@@ -105,11 +106,12 @@ def compare_populations(
     rhos[whole] = rank_correlation(drawn[0][whole], drawn[1][whole])
     n = len(np.unique(sides[0].participant)) + len(np.unique(sides[1].participant))
     gap = float(value[0].mean() - value[1].mean())
-    around, ends = stats.interval(difference, gap, n=n), stats.interval(rhos, rho, n=n)
-    return {
-        "accuracy_difference": Score("accuracy_difference", gap, (around.lo, around.hi), n),
-        "consistency": Score("consistency", rho, (min(ends.lo, rho), max(ends.hi, rho)), n),
-    }, two_sided_p(difference)
+    around = stats.interval(difference, gap, n=n)
+    scores = {"accuracy_difference": Score("accuracy_difference", gap, (around.lo, around.hi), n)}
+    if np.isfinite(rho):
+        lo, hi = widest_quantiles(rhos)
+        scores["consistency"] = Score("consistency", rho, (min(float(lo), rho), max(float(hi), rho)), n)
+    return scores, two_sided_p(difference)
 
 
 def _by_participant(people: Behaviour, n_replicates: int, rng: np.random.Generator) -> np.ndarray:

@@ -25,6 +25,7 @@ from exemplar.learn.populations import Population
 from exemplar.learn.tasks import ObjectLearning, OneShot
 from exemplar.runs import Run
 
+LEAST_ONE_SHOT = 150  # sessions of Experiment 2; of fewer, many resamples show one of its 36 tests less than twice
 N_ENCODERS = 5  # of fewer, too many resamples draw one encoder alone, in which nothing varies
 
 
@@ -75,6 +76,15 @@ class StudyConfig:
             raise UserError(
                 "a study needs 2 sessions, 2 warm-up images, 1 subtask a job, a lapse rate and a number of "
                 "participants: give as many"
+            )
+
+        fewest = min(self.n_sessions, self.truth.n_sessions)
+        if self.n_one_shot * fewest < LEAST_ONE_SHOT:
+            who = "of each model" if fewest == self.n_sessions else "of simulated participants"
+            raise UserError(
+                f"{self.n_one_shot} subtasks of Experiment 2 with {fewest} sessions {who} show some of its 36 tests too seldom "
+                f"for intervals: raise --one-shot{' or --sessions' * (fewest == self.n_sessions)}, until the two multiply to "
+                f"{LEAST_ONE_SHOT}"
             )
 
     @property

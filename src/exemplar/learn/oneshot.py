@@ -49,6 +49,8 @@ class Generalization:
         return len(self.n_correct)
 
     def points(self) -> Points:
+        if not self.tests:
+            raise UserError("no image belongs to a test that is scored: give metadata that names transformations")
         columns = self._columns().sum(axis=0)[None]
         empty = [name for name, n in zip(self.tests, self.n_shown.sum(axis=0), strict=True) if n < 2]
         if empty:
@@ -56,13 +58,19 @@ class Generalization:
                 f"{shortened(empty)} were shown fewer than twice, which gives no accuracy with a variance: give more sessions"
             )
         accuracy, variance = self._estimates(columns)
+        if np.isnan(accuracy).any():
+            raise UserError(
+                "catch trials were answered no better than by guessing, so nothing can be corrected by them: leave out those "
+                "who did not attend"
+            )
         return Points(accuracy[0], variance[0], self.tests)
 
     def resample(
         self, n_replicates: int, rng: np.random.Generator, n_units: int | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
         """Accuracies and variances (replicates, tests), of units drawn with replacement, as many as there are (or `n_units`);
-        lapses are estimated anew each time.
+        lapses are estimated anew each time. NaN where the units drawn have no estimate: a test shown never (for a variance, not
+        twice), or catch trials answered no better than by guessing.
         """
         columns, sums = self._columns().astype(np.float32), np.empty((n_replicates, 2 * len(self.tests) + 2))
         wanted = n_units or len(self)
@@ -94,10 +102,7 @@ class Generalization:
             accuracy = sums[:, :k] / n
             variance = accuracy * (1 - accuracy) / (n - 1)
             keep = np.where(shown > 0, 2 * caught / shown - 1, 1.0)[:, None]  # 1 − lapse rate
-        if (keep <= 0).any():
-            raise UserError(
-                "catch trials were answered no better than by guessing, so nothing can be corrected by them"
-            )
+        keep = np.where(keep > 0, keep, np.nan)
         return np.clip((accuracy - (1 - keep) / 2) / keep, 0, 1), variance / keep**2
 
 
@@ -140,7 +145,7 @@ def score_generalization(
     value = float(_mse_n((own.accuracy, own.variance), (theirs.accuracy, theirs.variance), variant))
     errors = _mse_n(model.resample(n_replicates, rng), people.resample(n_replicates, rng), variant)
     n = len(own.tests)
-    around = stats.interval(errors - errors.mean() + value, value, n=n, method="basic")
+    around = interval_about(errors, value, n=n)
     root = [float(np.sqrt(max(end, 0.0))) for end in (value, around.lo, around.hi)]
     return {
         "mse_n": Score("mse_n", value, (around.lo, around.hi), n, agent=agent, variant=variant),
@@ -158,7 +163,8 @@ def generalization_null(
 ) -> Null:
     """People held against themselves: resampled, against `n_units` of them in the place of a model's sessions."""
     again, as_model = people.resample(n_replicates, rng), people.resample(n_replicates, rng, n_units)
-    return Null(_mse_n(as_model, again, variant), variant, "sessions")
+    errors = _mse_n(as_model, again, variant)
+    return Null(errors[~np.isnan(errors)], variant, "sessions")
 
 
 def compare_transformations(
@@ -178,8 +184,7 @@ def compare_transformations(
         value = [float(side.accuracy[mine].mean()) for side in (own, theirs)]
         values = [side[:, mine].mean(axis=1) for side in drawn]
         found[name] = {
-            # Clipping at 1 pushes resampled accuracies down; only their spread is used.
-            what: stats.interval(v - v.mean() + x, x, n=len(own.tests), method="basic")
+            what: interval_about(v, x, n=len(own.tests))
             for what, x, v in (
                 ("model", value[0], values[0]),
                 ("people", value[1], values[1]),
@@ -187,6 +192,19 @@ def compare_transformations(
             )
         }
     return found
+
+
+def interval_about(drawn: np.ndarray, value: float, *, n: int) -> stats.Estimate:
+    """The interval of a value from resamples (replicates,), by their spread alone: resamples are noisier than what they are
+    drawn from, and clipped at 1, which moves all of them. Those without a value, NaN, count as the most extreme on both sides.
+    """
+    missing = np.isnan(drawn)
+    if missing.sum() > 0.025 * (len(drawn) - 1):
+        raise UserError(
+            f"in {missing.sum()} of {len(drawn)} resamples a test was shown fewer than twice, or catch trials were answered no "
+            "better than by guessing, too many for an interval: give more sessions"
+        )
+    return stats.interval(drawn - np.nanmean(drawn) + value, value, n=n, method="basic")
 
 
 def _mse_n(model: tuple[np.ndarray, np.ndarray], people: tuple[np.ndarray, np.ndarray], variant: str) -> np.ndarray:

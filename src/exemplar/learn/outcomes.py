@@ -236,29 +236,37 @@ def _kept(path: Path) -> Outcome:
     """What `save_outcome` wrote."""
     there = npz_names(path)
     about = read_npz(path, agent=("U", 1), n_choices=("iu", 1))
+    _check(path, len(about["agent"]) == len(about["n_choices"]) == 1 and int(about["n_choices"][0]) >= 2)
     images: dict[str, frozenset[str]] | None = None
     if "shown" in there:
         seen = read_npz(path, shown=("U", 1), shown_in=("u", 1), shown_subtask=("U", 1))
         names, place = seen["shown_subtask"].tolist(), seen["shown_in"]
+        _check(path, len(place) == len(seen["shown"]) and set(place.tolist()) == set(range(len(set(names)))))
         images = {name: frozenset(seen["shown"][place == k].tolist()) for k, name in enumerate(names)}
     result: Result
     if "right" in there:
         data = read_npz(
             path, right=("u", 2), n_trials=("iu", 1), subtask=("u", 1), subtasks=("U", 1), participant=("U", 1)
         )
-        n_trials = int(data["n_trials"][0])
-        if (
-            not len(data["right"]) == len(data["subtask"]) == len(data["participant"])
-            or n_trials > 8 * data["right"].shape[1]
-        ):
-            raise UserError(f"{path} has arrays that do not belong together: run it again")
-        correct = np.unpackbits(data["right"], axis=1, count=n_trials).astype(bool)
         names = tuple(data["subtasks"].tolist())
+        _check(path, len(data["n_trials"]) == 1 and 1 <= int(data["n_trials"][0]) <= 8 * data["right"].shape[1])
+        _check(path, len(data["right"]) == len(data["subtask"]) == len(data["participant"]) > 0)
+        _check(path, int(data["subtask"].max()) < len(names) == len(set(names)))
+        _check(path, images is None or set(images) == set(names))
+        correct = np.unpackbits(data["right"], axis=1, count=int(data["n_trials"][0])).astype(bool)
         result = Behaviour(correct, data["subtask"].astype(np.intp), names, data["participant"])
     else:
         data = read_npz(
             path, n_correct=("u", 2), n_shown=("u", 2), catch_correct=("u", 1), catch_shown=("u", 1), tests=("U", 1)
         )
         whole = {name: count.astype(np.int64) for name, count in data.items() if name != "tests"}
+        shape = (len(whole["n_shown"]), len(data["tests"]))
+        _check(path, whole["n_shown"].shape == whole["n_correct"].shape == shape and min(shape) > 0)
+        _check(path, len(whole["catch_shown"]) == len(whole["catch_correct"]) == shape[0])
         result = Generalization(**whole, tests=tuple(data["tests"].tolist()))
     return Outcome(str(about["agent"][0]), result, images, int(about["n_choices"][0]))
+
+
+def _check(path: Path, fits: bool) -> None:
+    if not fits:
+        raise UserError(f"{path} has arrays that do not belong together: run it again")

@@ -62,6 +62,8 @@ def load_curves(folder: Path | str | None = None) -> Curves:
     counts, n, names = data["k_correct"].astype(np.int64), data["n_sessions"].astype(np.int64), data["subtask"]
     if not len(counts) == len(n) == len(names) or (counts < 0).any() or (counts > n[:, None]).any():
         raise UserError(f"{path} has counts that do not belong together: fetch or make it again")
+    if len(set(names.tolist())) < len(names):
+        raise UserError(f"{path} has two subtasks of the same name: give each its own")
     return Curves(counts, n, tuple(names.tolist()))
 
 
@@ -76,6 +78,12 @@ def load_points(folder: Path | str | None = None) -> Points:
     """Experiment 2's 36 accuracies at hand, lapse-corrected, read off a figure to about ±.002."""
     path = _folder(folder) / "object_learning_exp2_oneshot.npz"
     data = read_npz(path, transformation=("U", 1), level=("f", 1), phat=("f", 1), se=("f", 1))
+    if len({len(array) for array in data.values()}) > 1 or not len(data["phat"]):
+        raise UserError(
+            f"{path} has {[len(array) for array in data.values()]} entries: give as many in each array, at least 1"
+        )
+    if not all(np.isfinite(data[name]).all() for name in ("level", "phat", "se")) or (data["se"] < 0).any():
+        raise UserError(f"{path} has numbers that are not finite, or standard errors below 0: fetch or make it again")
     tests = tuple(test_name(kind, level) for kind, level in zip(data["transformation"], data["level"], strict=True))
     return Points(np.clip(data["phat"], 0, 1), data["se"] ** 2, tests)
 
@@ -116,13 +124,21 @@ def load_trials(folder: Path | str, experiment: str = "highvar") -> Trials:
     path = data_folder(folder) / "behavior" / BEHAVIOUR[experiment]
     one_shot = experiment == "oneshot"
     table = _read_csv(path, (*COLUMNS, "slot") if one_shot else COLUMNS)
+    for column in ("assignment_id", "worker_id", "subtask", "image_id"):
+        if table[column].isna().any():
+            raise _in_line(path, table, column, table[column].isna().to_numpy(), "must not be empty")
+    trial = pd.to_numeric(table["trial"], errors="coerce")
+    whole = (trial >= 0) & (trial < 2**31) & (trial % 1 == 0)
+    if not whole.all():
+        raise _in_line(path, table, "trial", ~whole.to_numpy(), "must be a whole number from 0")
+    reaction = pd.to_numeric(table["reaction_time_msec"], errors="coerce")
+    text = (reaction.isna() & table["reaction_time_msec"].notna()).to_numpy()
+    if text.any():
+        raise _in_line(path, table, "reaction_time_msec", text, "must be a number, or empty")
     session = table["assignment_id"].astype(str)
     if one_shot:
         session = session + "/" + table["slot"].astype(str)
-    table = table.assign(session=session)
-    strange = table["trial"][pd.to_numeric(table["trial"], errors="coerce").isna()]
-    if len(strange):
-        raise UserError(f"{path}: trial must be a number, row {strange.index[0]} has {strange.iloc[0]!r}")
+    table = table.assign(session=session, trial=trial.astype(np.int64), reaction_time_msec=reaction)
     again = table.duplicated(["session", "trial"])
     if again.any():
         row = table[again].iloc[0]
@@ -149,7 +165,7 @@ def load_trials(folder: Path | str, experiment: str = "highvar") -> Trials:
         stimulus=table["image_id"].astype(str).to_numpy(),
         correct=_flags(path, table, "perf") & ~timed_out,  # a time-out counts as incorrect
         timed_out=timed_out,
-        reaction_time_ms=pd.to_numeric(table["reaction_time_msec"], errors="coerce").clip(lower=0).to_numpy(float),
+        reaction_time_ms=table["reaction_time_msec"].clip(lower=0).to_numpy(float),
     )
 
 
@@ -204,15 +220,20 @@ def _phases(number: np.ndarray) -> np.ndarray:
 
 
 def _flags(path: Path, table: pd.DataFrame, column: str) -> np.ndarray:
-    values = pd.to_numeric(
-        table[column].map({"True": 1, "False": 0, True: 1, False: 0}).fillna(table[column]), errors="coerce"
-    )
-    wrong = np.flatnonzero(~values.isin([0, 1]).to_numpy())
-    if len(wrong):
-        raise UserError(
-            f"{path}: {column} must be 0 or 1, row {table.index[wrong[0]]} has {table[column].iloc[wrong[0]]!r}"
-        )
+    words = table[column].astype(object).replace({"True": 1, "False": 0, "TRUE": 1, "FALSE": 0})
+    values = pd.to_numeric(words, errors="coerce")
+    wrong = ~values.isin([0, 1]).to_numpy()
+    if wrong.any():
+        raise _in_line(path, table, column, wrong, "must be 0 or 1")
     return values.to_numpy().astype(bool)
+
+
+def _in_line(path: Path, table: pd.DataFrame, column: str, wrong: np.ndarray, rule: str) -> UserError:
+    """What is wrong with a column, and where first: the line in the file, whose first has the names."""
+    place = int(np.flatnonzero(wrong)[0])
+    value = table[column].iloc[place]
+    what = "nothing" if pd.isna(value) else repr(str(value))
+    return UserError(f"{path}: {column} {rule}, and line {int(table.index[place]) + 2} has {what}")
 
 
 def _read_csv(path: Path, columns: tuple[str, ...]) -> pd.DataFrame:

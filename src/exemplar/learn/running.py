@@ -5,19 +5,21 @@ from __future__ import annotations
 import importlib.util
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from exemplar import engine, seeds, stats
+from exemplar import engine, seeds
 from exemplar.errors import UserError, unknown
-from exemplar.learn.agents import Agent, LinearLearner, Prototype, RandomGuesser, make_agent
+from exemplar.files import first_line
+from exemplar.learn.agents import OTHERS, Agent, LinearLearner, Prototype, RandomGuesser, make_agent
 from exemplar.learn.curves import Behaviour, Repeated, behaviour_of, repeat
 from exemplar.learn.features import Features
-from exemplar.learn.oneshot import Generalization, generalization_of
+from exemplar.learn.oneshot import Generalization, generalization_of, interval_about
 from exemplar.learn.outcomes import Outcome
 from exemplar.learn.scores import score_accuracy, score_speed
 from exemplar.learn.simulation import gram_matrices, run_agent, simulate
@@ -50,6 +52,9 @@ class RunConfig:
             make_agent(
                 self.rule, rate=self.rate, variant=self.variant
             )  # says what is wrong with them, before hours of work
+        if self.rate != 1 and (self.agent is not None or self.rule in OTHERS):
+            who = self.agent if self.agent is not None else self.rule
+            raise UserError(f"{who} takes no learning rate from here, only plasticity rules do: leave --rate out")
         if self.n_sessions < 2:
             raise UserError(f"{self.n_sessions} sessions of a subtask give no variance: simulate at least 2")
 
@@ -84,7 +89,7 @@ def run_learner(config: RunConfig, features: Features, *, seed: int) -> Done:
         agent = make_agent(config.rule, n_choices=n_objects, rate=config.rate, variant=config.variant)
     task = make_task(config, n_images, n_objects)
     tests = _tests(features) if config.experiment == 2 else None
-    with engine.one_thread():
+    with engine.one_thread(), _enough_memory(n_subtasks, config.n_sessions):
         placed, scaled_by = features.in_ball(config.variant)
         _compile(agent, placed, task)
         start = time.process_time()
@@ -128,7 +133,7 @@ def score_tests(
     scores = {}
     for name, mine in groups.items():
         value, values = float(points.accuracy[mine].mean()), drawn[:, mine].mean(axis=1)
-        around = stats.interval(values - values.mean() + value, value, n=len(result), method="basic")
+        around = interval_about(values, value, n=len(result))
         scores[name] = Score(name, value, (around.lo, around.hi), len(result), agent=agent)
     return scores
 
@@ -138,26 +143,30 @@ def load_agent(place: str) -> Agent:
 
     The file is run, as any program of yours that you start.
     """
-    file, _, name = place.rpartition(":")
+    file, colon, name = place.rpartition(":")
     path = Path(file)
-    if not file or not path.is_file():
-        raise UserError(f"there is no file {file or place!r}: write --agent file.py:Class")
+    if not colon or not file or not name:
+        raise UserError(f"{place!r} does not name a file and a class: write --agent file.py:Class")
+    if not path.is_file():
+        raise UserError(f"there is no file {file!r}: write --agent file.py:Class")
     spec = importlib.util.spec_from_file_location(f"agent_{path.stem}", path)
     if spec is None or spec.loader is None:
         raise UserError(f"{path} is no Python file: its name must end with .py")
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module  # dataclasses look their module up
     try:
-        spec.loader.exec_module(module)
-    except Exception as problem:
-        raise UserError(f"{path} cannot be run ({type(problem).__name__}: {problem}): mend it") from problem
+        with redirect_stdout(sys.stderr):  # standard output is for the answer
+            spec.loader.exec_module(module)
+    except (Exception, SystemExit) as problem:
+        raise UserError(f"{path} cannot be run ({_what(problem)}): mend it") from problem
     kind = getattr(module, name, None)
     if not isinstance(kind, type):
         raise unknown(f"class in {path}", name, [key for key, value in vars(module).items() if isinstance(value, type)])
     try:
-        agent = kind()
-    except Exception as problem:
-        raise UserError(f"{place} cannot be made without arguments ({problem}): give them defaults") from problem
+        with redirect_stdout(sys.stderr):
+            agent = kind()
+    except (Exception, SystemExit) as problem:
+        raise UserError(f"{place} cannot be made without arguments ({_what(problem)}): give it defaults") from problem
     for method in ("reset", "choose", "feedback"):
         if not callable(getattr(agent, method, None)):
             raise UserError(f"{place} has no method {method}: an agent has reset(rng), choose(x) and feedback(reward)")
@@ -171,30 +180,44 @@ class _Guarded:
         self.agent, self.name = agent, name
 
     def reset(self, rng: np.random.Generator) -> None:
-        self._call(self.agent.reset, rng)
+        self._call("reset", rng)
 
     def choose(self, x: np.ndarray) -> int:
-        made = self._call(self.agent.choose, x)
+        made = self._call("choose", x)
         if not isinstance(made, int | np.integer) or isinstance(made, bool):
-            raise UserError(f"{self.name} chose {made!r}: choose must give a whole number, 0 for the first key")
+            what = repr(made) if isinstance(made, float | str | bool | None) else f"something of {type(made)}"
+            raise UserError(f"{self.name} chose {what}: choose must give a whole number, 0 for the first key")
         return int(made)
 
     def feedback(self, reward: float) -> None:
-        self._call(self.agent.feedback, reward)
+        self._call("feedback", reward)
 
-    def _call(self, method: Callable[[Any], Any], value: Any) -> Any:
+    def _call(self, method: str, value: Any) -> Any:
         try:
-            return method(value)
-        except Exception as problem:
-            raise UserError(
-                f"{self.name} failed in {method.__name__} ({type(problem).__name__}: {problem}): --debug shows where"
-            ) from problem
+            return getattr(self.agent, method)(value)
+        except (Exception, SystemExit) as problem:
+            raise UserError(f"{self.name} failed in {method} ({_what(problem)}): --debug shows where") from problem
+
+
+def _what(problem: BaseException) -> str:
+    return f"{type(problem).__name__}: {first_line(problem)}"
+
+
+@contextmanager
+def _enough_memory(n_subtasks: int, n_sessions: int) -> Iterator[None]:
+    try:
+        yield
+    except MemoryError as problem:
+        raise UserError(
+            f"{n_sessions:,} sessions of {n_subtasks} subtasks do not fit into memory: give fewer --sessions"
+        ) from problem
 
 
 def _choices(agent: Agent, placed: np.ndarray, shown: Sessions) -> np.ndarray:
     if isinstance(agent, FAST):
         return simulate(agent, gram_matrices(placed), shown)
-    return run_agent(agent, placed, shown)
+    with redirect_stdout(sys.stderr):  # what an agent prints is not the answer
+        return run_agent(agent, placed, shown)
 
 
 def _compile(agent: Agent, placed: np.ndarray, task: ObjectLearning | OneShot) -> None:

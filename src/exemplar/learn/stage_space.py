@@ -52,6 +52,12 @@ def load_stage(name: str) -> StageSpace:
     return StageSpace(load_encoder(network), layer)
 
 
+def check_stage(name: str, device: str) -> None:
+    """Say what is wrong with a stage or a device before images are drawn: one small image goes through."""
+    space = load_stage(name)
+    space.encode(np.zeros((1, 8, 8), np.uint8), device=device)
+
+
 def encode_stimuli(stage: str, stimuli: Stimuli, *, device: str = "auto") -> Features:
     """Features of all images of an experiment, and of its warm-up images."""
     space = load_stage(stage)

@@ -213,7 +213,7 @@ def plot_ranked(
 ) -> Figure:
     """A row a concept: its name, the exemplar in a frame, and drawings of it.
 
-    exemplars: (rows, h, w), drawings: (rows, columns, h, w), uint8 with ink 255; breaks: rows with some air above them.
+    exemplars: (rows, h, w), drawings: (rows, columns, …), uint8 with ink 255, of any size; breaks: rows with air above them.
     """
     rows, columns = drawings.shape[:2]
     side = 10.2 * max(len(line) for label in labels for line in label.split("\n")) + 16  # px for the names
@@ -221,14 +221,14 @@ def plot_ranked(
     width, height = left + columns * (CELL + GAP), rows * (CELL + GAP) + GAP + air * len(breaks)
     figure = Figure(figsize=(width / DOTS, height / DOTS))
     axes = figure.add_axes((0, 0, 1, 1))
-    cells = np.concatenate([exemplars[:, None], drawings], axis=1)
-    shown = 255 - resize(cells.reshape(-1, *cells.shape[2:]), (CELL, CELL)).reshape(rows, columns + 1, CELL, CELL)
+    framed = 255 - resize(exemplars, (CELL, CELL))  # by themselves: drawings may have another size
+    shown = 255 - resize(drawings.reshape(-1, *drawings.shape[2:]), (CELL, CELL)).reshape(rows, columns, CELL, CELL)
     line = np.full((rows, CELL, columns, CELL + GAP), 255, np.uint8)
-    line[..., :CELL] = shown[:, 1:].transpose(0, 2, 1, 3)
+    line[..., :CELL] = shown.transpose(0, 2, 1, 3)
     for row, label in enumerate(labels):
         top = GAP + row * (CELL + GAP) + air * sum(row >= start for start in breaks)
         axes.text(side - 10, top + CELL / 2, label, ha="right", va="center", fontsize=8, color="#444", linespacing=1.5)
-        for start, picture in ((side, shown[row, 0]), (left, line[row].reshape(CELL, -1))):
+        for start, picture in ((side, framed[row]), (left, line[row].reshape(CELL, -1))):
             ends = (start, start + picture.shape[1], top + CELL, top)
             axes.imshow(picture, cmap="gray", vmin=0, vmax=255, extent=ends, interpolation="none", aspect="auto")
         axes.add_patch(Rectangle((side - 1, top - 1), CELL + 2, CELL + 2, fill=False, edgecolor=ACCENT, linewidth=1.2))

@@ -79,19 +79,36 @@ class JudgedRun:
 
     def drawings(self) -> np.ndarray:
         """(k, n, h, w) uint8, ink 255; read anew at each call, since those of many agents do not fit in memory."""
-        return read_npz(self.folder / "judged.npz", drawings=("u", 4))["drawings"]
+        found = read_npz(self.folder / "judged.npz", drawings=("u", 4))["drawings"]
+        _check_fit(self.folder, "drawings", found.shape[:2], self.originality.shape)
+        return found
+
+
+def describe_judged(folder: Path) -> dict[str, Any]:
+    """config.json and provenance.json of a finished run of `exemplar draw score`."""
+    about = describe_run(folder)
+    if (command := about.get("command")) != COMMAND:
+        raise UserError(f"{folder} holds a run of {command}, no judged drawings: give a run of exemplar {COMMAND}")
+    if about["provenance"].get("state") != "finished":
+        raise UserError(f"the run in {folder} is not finished: run it again, and it goes on where it stopped")
+    kinds = {"agent": str, "asked": dict, "critics": dict, "scores": dict}
+    config = about.get("config")
+    for name, kind in kinds.items():
+        if not isinstance(config, dict) or not isinstance(config.get(name), kind):
+            raise UserError(
+                f"{folder}/config.json lacks the {name} of a run of exemplar {COMMAND}: score the drawings again"
+            )
+    return about
 
 
 def read_judged(folder: Path) -> JudgedRun:
     """What `exemplar draw score --out FOLDER` left there."""
-    about, path = describe_run(folder), folder / "judged.npz"
-    if about["command"] != COMMAND:
-        raise UserError(
-            f"{folder} holds a run of {about['command']}, no judged drawings: give a run of exemplar {COMMAND}"
-        )
-    if about["provenance"].get("state") != "finished":
-        raise UserError(f"the run in {folder} is not finished: run it again, and it goes on where it stopped")
+    about, path = describe_judged(folder), folder / "judged.npz"
     arrays: dict[str, Any] = read_npz(path, **ARRAYS)
+    shape = arrays["originality"].shape
+    wanted = {"recognised": shape, "concepts": shape[:1], "exemplars": shape[:1], "density": arrays["density_at"].shape}
+    for name, size in wanted.items():
+        _check_fit(folder, name, arrays[name].shape[: len(size)], size)
     people_curve = _read_curve(path, "people_curve_") if "people_curve_fit" in npz_names(path) else None
     return JudgedRun(
         folder=folder,
@@ -104,6 +121,12 @@ def read_judged(folder: Path) -> JudgedRun:
         notes=tuple(map(str, arrays.pop("notes"))),
         **arrays,
     )
+
+
+def _check_fit(folder: Path, name: str, found: tuple[int, ...], wanted: tuple[int, ...]) -> None:
+    """An array of judged.npz, as long as the others."""
+    if found != wanted or 0 in found:
+        raise UserError(f"{folder}/judged.npz is damaged, its {name} does not fit the rest: score the drawings again")
 
 
 def read_comparable(folders: Sequence[Path]) -> list[JudgedRun]:

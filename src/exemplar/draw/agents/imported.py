@@ -7,9 +7,8 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
-from exemplar.draw.inputs import Sample
+from exemplar.draw.inputs import Sample, foreign
 from exemplar.errors import UserError, unknown
-from exemplar.files import first_line
 
 
 def import_sample(name: str) -> Sample:
@@ -36,20 +35,12 @@ def _of_file(path: Path) -> ModuleType:
     assert spec is not None and spec.loader is not None  # there always is one for .py
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module  # dataclasses and pickles look their module up
-    try:
+    with foreign(f"{path} cannot be imported"):
         spec.loader.exec_module(module)
-    except Exception as problem:
-        raise UserError(
-            f"{path} cannot be imported ({type(problem).__name__}: {first_line(problem)}): mend it"
-        ) from problem
     return module
 
 
 def _of_name(name: str) -> ModuleType:
     sys.path.append(str(Path.cwd()))
-    try:
+    with foreign(f"{name} cannot be imported"):
         return importlib.import_module(name)
-    except Exception as problem:
-        raise UserError(
-            f"{name} cannot be imported ({type(problem).__name__}: {first_line(problem)}): mend it"
-        ) from problem

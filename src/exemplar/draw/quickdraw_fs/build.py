@@ -95,7 +95,10 @@ def load_task(path: Path | str, *, n: int | None = None) -> DrawingTask:
     split = path.stem.removeprefix("quickdraw-fs-")
     exemplar = read_npz(path, exemplar=("i", 1))["exemplar"]
     about = read_json(path.parent / "clusters.json")
-    if not np.array_equal(data.concept.code[exemplar], np.arange(data.n_concepts)):
+    if not isinstance(about.get("space"), str):
+        raise UserError(f"{path.parent / 'clusters.json'} names no space: build the data again")
+    inside = exemplar[(exemplar >= 0) & (exemplar < len(data))]
+    if not np.array_equal(data.concept.code[inside], np.arange(data.n_concepts)) or len(inside) < len(exemplar):
         raise UserError(f"{path}: the exemplars do not belong to the concepts in their order: build it again")
     return DrawingTask(
         replace(data, name=f"quickdraw/fs-{split}"),
