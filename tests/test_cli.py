@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+import signal
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -147,3 +150,17 @@ def test_errors_offer_near_names():
     assert str(unknown("split", "xyz", ["a", "b"])) == "there is no split 'xyz': there are a, b"
     assert shortened(range(10), most=3) == "0, 1, 2 and 7 more" and shortened([]) == "none"
     assert issubclass(UserError, Exception)
+
+
+def test_a_name_no_file_system_takes_is_no_data_set(exemplar):
+    assert "there is no data set" in mistake(exemplar("data", "show", "a" * 300))
+
+
+def test_who_is_stopped_is_told_that_what_is_done_is_kept(tmp_path):
+    command = [sys.executable, "-c", "from exemplar.cli import main; main()", "tour", "--out", str(tmp_path / "tour")]
+    running = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert running.stderr is not None
+    running.stderr.readline()  # it has begun
+    running.send_signal(signal.SIGINT)
+    _, said = running.communicate(timeout=120)
+    assert running.returncode == 130 and "the same command goes on from there" in said

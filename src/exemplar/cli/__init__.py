@@ -12,6 +12,8 @@ from exemplar import __version__
 from exemplar.cli import data, draw, learn, results, runs, spaces, tour
 from exemplar.errors import UserError
 
+STOPPED = 130  # the exit code of Ctrl-C
+
 app = typer.Typer(
     help="What can you do after seeing something once? The same few-shot visual tasks for people and machines.",
     epilog="A mistake prints one sentence and exits with 2. --debug, anywhere on the line, shows the traceback.",
@@ -49,11 +51,13 @@ def main() -> None:
     try:
         code = app(words, prog_name="exemplar", standalone_mode=False)
         sys.stdout.flush()
+        if code == STOPPED:  # typer has turned Ctrl-C into its code already
+            raise KeyboardInterrupt
     except BrokenPipeError:  # whoever was reading, `head` say, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
     except KeyboardInterrupt:
-        code = say("stopped; what is done is kept, the same command goes on from there", 130)
+        code = say("stopped; what is done is kept, the same command goes on from there", STOPPED)
     except UserError as problem:
         code = say(str(problem), 2)
         if debug:
