@@ -23,20 +23,18 @@ from exemplar.records import Drawings
 from exemplar.report.results import committed, differences
 from exemplar.report.spaces import map_png, nearest_sheet, plot_s17, relative_loss
 from exemplar.runs import load_scores, open_run
-from exemplar.spaces import studies
+from exemplar.spaces import s17, studies
 from exemplar.spaces.classifier import Classifier
 from exemplar.spaces.protonet import ProtoNet
+from exemplar.spaces.s17 import hold_out_drawings, load_s17, train_s17
 from exemplar.spaces.studies import (
     class_accuracies,
     distances,
     episode_accuracies,
     flat_map,
-    hold_out_drawings,
-    load_s17,
     name_official_run,
     random_supports,
     sample_rounds,
-    train_s17,
 )
 from exemplar.spaces.zoo import load_card
 
@@ -204,7 +202,7 @@ def test_the_control_can_be_trained_again_and_goes_on_where_it_stopped(tmp_path)
         "5-shot ProtoNet": (ProtoNet(ways=4, shots=3), 2),
         "1-shot ProtoNet": (ProtoNet(ways=4), 2),
     }
-    assert list(small) == list(studies.S17)
+    assert list(small) == list(s17.S17)
     curves = train_s17(every, weak, tmp_path, device="cpu", objectives=small)
     assert {name: curve[-1]["step"] for name, curve in curves.items()} == dict.fromkeys(small, 2)
     assert all("held_out_loss" in curve[-1] for curve in curves.values())
@@ -227,7 +225,7 @@ def test_what_is_said_of_the_control_is_what_its_curves_show():
 
 def test_the_classifiers_loss_turns_up_most(tmp_path):
     with open_run(tmp_path / "run", command="s17", config={}, seed=0) as run:
-        studies.s17_result(run, 0)
+        s17.s17_result(run, 0)
     trend = {s.agent: s for s in load_scores(tmp_path / "run") if s.name == "trend_of_test_loss"}
     assert max(trend, key=lambda agent: trend[agent].value) == "standard classifier"
     assert trend["standard classifier"].ci95[0] > 0.7

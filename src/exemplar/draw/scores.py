@@ -19,7 +19,7 @@ from exemplar.draw import ceiling, measures, originality
 from exemplar.draw.certainty import Measure, Resamples, rows, sample_resamples
 from exemplar.draw.critics import Critics, Seen, load_critics, look
 from exemplar.draw.generalization import Curve, generalization_curve
-from exemplar.draw.inputs import stack
+from exemplar.draw.inputs import FEWEST, stack
 from exemplar.draw.measures import DEFAULT, Looks, ScoreConfig, Side
 from exemplar.draw.recognizability import sample_episodes, sample_maml_episodes
 from exemplar.draw.tasks import PEOPLE, DrawingTask, people_rows
@@ -30,7 +30,6 @@ from exemplar.spaces.zoo import load_card
 
 __all__ = ["Judged", "Looks", "ScoreConfig", "Seen", "score_drawings", "score_looks"]
 
-FEWEST = 3  # drawings of a concept: with fewer there is no telling how sure a score is
 IN_WORDS = {"people": "divided by people's spread", "sample": "each drawing divided by its own deviation"}
 
 

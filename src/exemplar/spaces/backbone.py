@@ -1,9 +1,8 @@
 """Backbones for few-shot tasks on photographs: classification of base classes, rotation self-supervision, manifold mix-up.
 
-After Mangla et al. (2020), whose backbone the paper uses, with two changes that held-out classes asked for. The heads are
-linear: cosine ones cost 3 percentage points of 1-shot accuracy (one training each). Only a quarter of a batch is mixed, late
-and briefly: with all upright images mixed, held-out accuracy fell from the first mixed step on. The first half of a batch
-is upright, the other half is turned and tells its turn. A step's mix-up is weights, not branches: one graph does all.
+After Mangla et al. (2020), whose backbone the paper uses, with two changes that held-out classes asked for: the heads are
+linear, not cosines, and only a quarter of a batch is mixed, late and briefly. The first half of a batch is upright, the other
+half is turned and tells its turn. A step's mix-up is weights, not branches: one compiled graph does all.
 """
 
 from __future__ import annotations
