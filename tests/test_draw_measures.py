@@ -18,6 +18,7 @@ from exemplar.draw.generalization import (
     Curve,
     area_between,
     best_envelope,
+    compare_curves,
     crossing,
     generalization_curve,
 )
@@ -369,6 +370,9 @@ def test_area_and_crossing_of_two_curves_are_those_of_calculus():
     assert crossing(parabola(2, 0, 0), falling) is None
     with pytest.raises(UserError, match="share no originality"):
         area_between(flat, parabola(1, 0, 0, (5, 6)))
+    assert compare_curves(flat, parabola(1, 0, 0, (5, 6))) == {}
+    assert set(compare_curves(flat, falling)) == {"curve_area", "curve_crossing"}
+    assert set(compare_curves(falling, flat)) == {"curve_area"}
 
 
 # distance to people

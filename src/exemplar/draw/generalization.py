@@ -142,6 +142,14 @@ def crossing(first: Curve, second: Curve) -> Estimate | None:
     return stats.interval(known, found[0], n=min(first.n_concepts, second.n_concepts))
 
 
+def compare_curves(first: Curve, second: Curve) -> dict[str, Estimate]:
+    """curve_area, and curve_crossing where there is one; nothing where the two share no originality."""
+    if max(first.reach[0], second.reach[0]) >= min(first.reach[1], second.reach[1]):
+        return {}
+    cross = crossing(first, second)
+    return {"curve_area": area_between(first, second)} | ({} if cross is None else {"curve_crossing": cross})
+
+
 def _last_rise(height: np.ndarray, places: np.ndarray) -> np.ndarray:
     """(r,): where each row (r, g) last goes from below 0 to above it for good; NaN where it never does."""
     above = height > 0

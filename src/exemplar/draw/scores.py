@@ -18,7 +18,7 @@ from exemplar import seeds, stats
 from exemplar.draw import ceiling, measures, originality
 from exemplar.draw.certainty import Measure, Resamples, rows, sample_resamples
 from exemplar.draw.critics import Critics, Seen, load_critics, look
-from exemplar.draw.generalization import Curve, generalization_curve
+from exemplar.draw.generalization import Curve, compare_curves, generalization_curve
 from exemplar.draw.inputs import FEWEST, stack
 from exemplar.draw.measures import DEFAULT, Looks, ScoreConfig, Side
 from exemplar.draw.recognizability import sample_episodes, sample_maml_episodes
@@ -162,7 +162,12 @@ def score_looks(looks: Looks, config: ScoreConfig = DEFAULT, *, seed: int = 0) -
             side.originality[0], side.named(ways[0])[0], n_bins=config.n_bins, weights=resamples.concepts
         )
 
-    mine = curve(own)
+    mine, theirs = curve(own), curve(people) if people else None
+    if theirs is not None:
+        beside += [
+            Score(name, found.value, (found.lo, found.hi), found.n, agent=looks.agent, variant="over people's curve")
+            for name, found in compare_curves(mine, theirs).items()
+        ]
     return Judged(
         looks.agent,
         looks.concepts,
@@ -170,7 +175,7 @@ def score_looks(looks: Looks, config: ScoreConfig = DEFAULT, *, seed: int = 0) -
         own.originality[0],
         own.named(ways[0])[0],
         mine,
-        curve(people) if people else None,
+        theirs,
         (*notes, *filter(None, [mine.warning])),
     )
 
