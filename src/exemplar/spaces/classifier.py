@@ -9,6 +9,7 @@ from torch import nn
 from torch.nn import functional
 
 from exemplar.errors import UserError
+from exemplar.spaces.calibration import calibrated_loss
 from exemplar.spaces.protonet import encode
 from exemplar.spaces.quickdraw_networks import Critic, critic
 from exemplar.spaces.training_images import Images
@@ -20,7 +21,7 @@ class Classifier:
     halved every `halve_after` epochs of `epoch` steps (228 batches of 128 are 18 drawings of each of Omniglot's classes).
     """
 
-    network: str = "conv4"
+    network: str = "conv4-linear"
     batch: int = 128
     learning_rate: float = 1e-3
     epoch: int = 228
@@ -44,11 +45,14 @@ class Classifier:
         return functional.cross_entropy(logits, label), {"accuracy": (logits.argmax(1) == label).float().mean()}
 
     def validate(self, network: nn.Module, data: Images, rng: torch.Generator) -> dict[str, float]:
-        """loss and accuracy over all held-out drawings."""
+        """Losses and accuracy over all held-out drawings."""
         assert data.held_out is not None
         logits, label = encode(network, data.held_out), data.held_out.label
-        loss = functional.cross_entropy(logits, label)
-        return {"loss": float(loss), "accuracy": float((logits.argmax(1) == label).float().mean())}
+        return {
+            "loss": float(functional.cross_entropy(logits, label)),
+            "calibrated_loss": calibrated_loss(logits, label),
+            "accuracy": float((logits.argmax(1) == label).float().mean()),
+        }
 
     def optimizer(self, network: nn.Module) -> torch.optim.Optimizer:
         return torch.optim.Adam(network.parameters(), self.learning_rate)

@@ -1,4 +1,9 @@
-"""conv4: four convolution blocks and two linear layers, the critic of both SimCLR and ProtoNet on Omniglot (Table S1)."""
+"""conv4: four convolution blocks and two linear layers, the critic of both SimCLR and ProtoNet on Omniglot (Table S1).
+
+The table has a ReLU between the two linear layers, the released code none. What follows the 256 features decides where they
+lie: before a ReLU they carry offsets, and whatever is measured from the origin (a cosine, a drawing's own deviation) changes
+with them. Only without it are the published diversities reached, so the critics that ship are of the kind `conv4-linear`.
+"""
 
 from __future__ import annotations
 
@@ -31,6 +36,13 @@ class Conv4(nn.Module):
 
     def forward(self, images: torch.Tensor) -> torch.Tensor:
         return self.last(functional.relu(self.features(images)))
+
+
+class Conv4Linear(Conv4):
+    """conv4 as coded: nothing stands between the 256 features and the last layer."""
+
+    def forward(self, images: torch.Tensor) -> torch.Tensor:
+        return self.last(self.features(images))
 
 
 def block(channels_in: int, channels_out: int) -> nn.Sequential:

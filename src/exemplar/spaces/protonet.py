@@ -11,6 +11,7 @@ from torch.nn import functional
 
 from exemplar.errors import UserError
 from exemplar.images.augment import augment, preset
+from exemplar.spaces.calibration import calibrated_loss
 from exemplar.spaces.quickdraw_networks import Critic, critic
 from exemplar.spaces.training_images import Images
 
@@ -26,10 +27,11 @@ class ProtoNet:
 
     learning_rate: Adam's, halved every `halve_after` epochs of `epoch` steps; 230 batches of 128 are Omniglot's weak-train
     once. new_classes: an augmentation preset drawn once a class and episode, which makes new classes
-    ("quickdraw-protonet"); quarter_turns: a class turned by 90, 180 or 270° is a class of its own.
+    ("quickdraw-protonet"); same_for_all: drawn once an episode instead, so that classes cannot be told apart by how they are
+    turned, moved and zoomed; quarter_turns: a class turned by 90, 180 or 270° is a class of its own.
     """
 
-    network: str = "conv4"
+    network: str = "conv4-linear"
     ways: int = 60
     shots: int = 1
     queries: int = 1
@@ -38,6 +40,7 @@ class ProtoNet:
     epoch: int = 230
     halve_after: int = 20
     new_classes: str | None = None
+    same_for_all: bool = False
     quarter_turns: bool = False
 
     def build(self, data: Images) -> Critic:
@@ -61,7 +64,8 @@ class ProtoNet:
         each, turns, device = self.shots + self.queries, TURNS if self.quarter_turns else 1, data.pixels.device
         kinds = sample_classes(data.n_classes * turns, self.episodes, self.ways, rng).flatten()
         images = data.take(sample_drawings(data, kinds // turns, each, rng).flatten())
-        groups = torch.arange(len(kinds), device=device).repeat_interleave(each)
+        alike = self.ways * each if self.same_for_all else each
+        groups = torch.arange(len(kinds) * each, device=device) // alike
         if self.quarter_turns:
             turn = (kinds % turns).repeat_interleave(each)[:, None, None, None]
             for k in range(1, turns):
@@ -71,14 +75,19 @@ class ProtoNet:
         return episode_loss(network(images).float().view(self.episodes, self.ways, each, -1), self.shots)
 
     def validate(self, network: nn.Module, data: Images, rng: torch.Generator) -> dict[str, float]:
-        """loss: of 200 plain episodes; accuracy_…: 20-way, with exemplars and with random drawings as support."""
+        """loss: of 200 plain episodes, and what it is when sureness is set aside (`calibrated_loss`); accuracy_…: 20-way,
+        with exemplars and with random drawings as support."""
         assert data.held_out is not None
         there, embedded = data.held_out, encode(network, data.held_out)
         ways = min(self.ways, there.n_classes)  # fewer classes may be held out
         classes = sample_classes(there.n_classes, TEST_EPISODES, ways, rng)
         rows = sample_drawings(there, classes.flatten(), self.shots + self.queries, rng)
-        loss, _ = episode_loss(embedded[rows].unflatten(0, (TEST_EPISODES, ways)), self.shots)
-        return {"loss": float(loss), **accuracies(embedded, there, rng, shots=self.shots)}
+        logits, target = episode_logits(embedded[rows].unflatten(0, (TEST_EPISODES, ways)), self.shots)
+        losses = {
+            "loss": float(functional.cross_entropy(logits, target)),
+            "calibrated_loss": calibrated_loss(logits, target),
+        }
+        return {**losses, **accuracies(embedded, there, rng, shots=self.shots)}
 
     def optimizer(self, network: nn.Module) -> torch.optim.Optimizer:
         return torch.optim.Adam(network.parameters(), self.learning_rate)
@@ -93,7 +102,16 @@ def sample_classes(n_classes: int, episodes: int, ways: int, rng: torch.Generato
 
 
 def episode_loss(embedded: torch.Tensor, shots: int) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
-    """Cross-entropy and accuracy. embedded: (episodes, ways, shots + queries, d) float32, each class's support first."""
+    """Cross-entropy and accuracy. embedded: as in `episode_logits`."""
+    logits, target = episode_logits(embedded, shots)
+    return functional.cross_entropy(logits, target), {"accuracy": (logits.argmax(1) == target).float().mean()}
+
+
+def episode_logits(embedded: torch.Tensor, shots: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """(n, ways) logits of all episodes' queries, and (n,) which class is right.
+
+    embedded: (episodes, ways, shots + queries, d) float32, each class's support first.
+    """
     episodes, ways, each, _ = embedded.shape
     prototype = embedded[:, :, :shots].mean(2)  # (episodes, ways, d)
     query = embedded[:, :, shots:].flatten(1, 2)  # (episodes, ways · queries, d)
@@ -101,7 +119,7 @@ def episode_loss(embedded: torch.Tensor, shots: int) -> tuple[torch.Tensor, dict
         # ‖query‖², the same for all classes, is left out
         logits = (2 * query @ prototype.mT - prototype.square().sum(2)[:, None]).flatten(0, 1)
     target = torch.arange(ways, device=embedded.device).repeat_interleave(each - shots).repeat(episodes)
-    return functional.cross_entropy(logits, target), {"accuracy": (logits.argmax(1) == target).float().mean()}
+    return logits, target
 
 
 def sample_drawings(

@@ -9,7 +9,7 @@ from torch import nn
 from torch.nn import functional
 
 from exemplar.errors import unknown
-from exemplar.spaces.conv4 import FEATURES, OUTPUTS, Conv4, block, check_size, square_side
+from exemplar.spaces.conv4 import FEATURES, OUTPUTS, Conv4, Conv4Linear, block, check_size, square_side
 
 
 class Conv3(nn.Module):
@@ -27,6 +27,13 @@ class Conv3(nn.Module):
 
     def forward(self, images: torch.Tensor) -> torch.Tensor:
         return self.last(functional.relu(self.features(images)))
+
+
+class Conv3Linear(Conv3):
+    """conv3-wide without the table's ReLU between the 256 features and the last layer, as `Conv4Linear`."""
+
+    def forward(self, images: torch.Tensor) -> torch.Tensor:
+        return self.last(self.features(images))
 
 
 class ResNet(nn.Module):
@@ -75,7 +82,13 @@ class ResidualBlock(nn.Module):
 
 
 Critic = Conv4 | Conv3 | ResNet
-CRITICS: dict[str, type[Critic]] = {"conv4": Conv4, "conv3-wide": Conv3, "resnet": ResNet}
+CRITICS: dict[str, type[Critic]] = {
+    "conv4": Conv4,
+    "conv4-linear": Conv4Linear,
+    "conv3-wide": Conv3,
+    "conv3-wide-linear": Conv3Linear,
+    "resnet": ResNet,
+}
 
 
 def critic(name: str, shape: tuple[int, int, int], outputs: int = OUTPUTS) -> Critic:

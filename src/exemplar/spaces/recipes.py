@@ -62,6 +62,13 @@ class Recipe:
 
 SIMCLR = Recipe(SimClr(), OMNIGLOT, steps=10_000)
 PROTONET = Recipe(ProtoNet(), OMNIGLOT, steps=23_000, exemplars="simclr-omniglot-s0")
+QUICKDRAW_PROTONET = Recipe(
+    ProtoNet(new_classes="quickdraw-protonet", same_for_all=True, halve_after=40),
+    QUICKDRAW,
+    steps=36_000,
+    size=48,
+    threshold=0.3,
+)
 WRN = Recipe(Pretraining(), CIFAR_FS, steps=10_000, size=32, threshold=None)
 
 RECIPES = {
@@ -69,17 +76,20 @@ RECIPES = {
     "simclr-omniglot-light": replace(SIMCLR, objective=SimClr(views="light")),
     "simclr-omniglot-strong": replace(SIMCLR, objective=SimClr(views="strong")),
     "simclr-omniglot-coded": replace(SIMCLR, objective=SimClr(views="coded")),
+    "simclr-omniglot-relu": replace(SIMCLR, objective=SimClr(network="conv4")),  # Table S1 to the letter
     "protonet-omniglot": PROTONET,
+    "protonet-omniglot-relu": replace(PROTONET, objective=ProtoNet(network="conv4")),
     # for the official one-shot runs, whose characters are all in `evaluation` and whose support is any drawing
     "protonet-omniglot-background": replace(PROTONET, data=BACKGROUND, exemplars=None, steps=16_000),
     "maml-omniglot": Recipe(Maml(), OMNIGLOT, steps=4_000, exemplars="simclr-omniglot-s0"),
     "simclr-glyphs": replace(SIMCLR, data=GLYPHS),
     "protonet-glyphs": replace(PROTONET, data=GLYPHS, exemplars="simclr-glyphs-s0"),
     "simclr-quickdraw": Recipe(
-        SimClr(network="conv3-wide", threshold=0.3), QUICKDRAW, steps=8_000, size=48, threshold=0.3
+        SimClr(network="conv3-wide-linear", threshold=0.3), QUICKDRAW, steps=8_000, size=48, threshold=0.3
     ),
-    "protonet-quickdraw": Recipe(
-        ProtoNet(new_classes="quickdraw-protonet"), QUICKDRAW, steps=18_000, size=48, threshold=0.3
+    "protonet-quickdraw": QUICKDRAW_PROTONET,
+    "protonet-quickdraw-by-class": replace(  # as published: each class has its own pose, which tells it from the others
+        QUICKDRAW_PROTONET, objective=ProtoNet(new_classes="quickdraw-protonet"), steps=18_000
     ),
     "wrn28-4-cifar-fs": WRN,
     "wrn28-4-cifar-fs-unmixed": replace(WRN, objective=Pretraining(mixed=0.0)),  # what mix-up is compared with

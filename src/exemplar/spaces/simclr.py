@@ -22,7 +22,7 @@ class SimClr:
     learning_rate: RMSprop's, which stays as it is; threshold: a view is rescaled to fill [0, 1] and binarised again, as
     drawings are before any critic sees them (so did the authors' code)."""
 
-    network: str = "conv4"
+    network: str = "conv4-linear"
     views: str = "moderate"
     batch: int = 128
     temperature: float = 0.5

@@ -28,7 +28,9 @@ FORMAT = 1
 # Imported when one is asked for. The card's config are the constructor's arguments.
 ARCHITECTURES = {
     "conv4": "exemplar.spaces.conv4:Conv4",
+    "conv4-linear": "exemplar.spaces.conv4:Conv4Linear",
     "conv3-wide": "exemplar.spaces.quickdraw_networks:Conv3",
+    "conv3-wide-linear": "exemplar.spaces.quickdraw_networks:Conv3Linear",
     "resnet": "exemplar.spaces.quickdraw_networks:ResNet",
     "maml": "exemplar.spaces.meta:learner",
     "wide-resnet": "exemplar.spaces.wide_resnet:WideResNet",
