@@ -16,6 +16,7 @@ from exemplar.cli.runs import score_row
 
 if TYPE_CHECKING:
     from exemplar.draw.critics import Critics
+    from exemplar.draw.measures import ScoreConfig
     from exemplar.draw.tasks import DrawingTask
     from exemplar.images.concepts import ConceptSet
     from exemplar.records import Drawings, Score
@@ -48,6 +49,13 @@ Size = Annotated[int | None, typer.Option("--size", min=1, help="Read images at 
 AllowSeen = Annotated[
     bool, typer.Option("--allow-seen", help="Let critics judge concepts they were trained on; the result says so.")
 ]
+Normalise = Annotated[
+    str,
+    typer.Option(
+        "--normalise",
+        help="What features are divided by: sample, each drawing's own deviation, or people, the spread of all of theirs.",
+    ),
+]
 See = Annotated[list[str] | None, typer.Option("--see", help="A space for diversity and originality; may be repeated.")]
 Recognise = Annotated[
     list[str] | None, typer.Option("--recognise", help="A space for recognizability; may be repeated.")
@@ -57,7 +65,8 @@ Recognise = Annotated[
 @dataclass(frozen=True)
 class Question:
     """What everyone is asked, and by whom judged. n: None for people's number; see, recognise: empty for the data's critics;
-    training: what the agent was trained on, DATA or DATA/SPLIT, if copies of it are looked for."""
+    training: what the agent was trained on, DATA or DATA/SPLIT, if copies of it are looked for; normalise: as in
+    `ScoreConfig`."""
 
     data: str
     split: str | None = None
@@ -68,6 +77,7 @@ class Question:
     see: tuple[str, ...] = ()
     recognise: tuple[str, ...] = ()
     training: str | None = None
+    normalise: str = "sample"
 
     @classmethod
     def of(cls, asked: dict[str, Any]) -> Question:
@@ -80,6 +90,11 @@ class Question:
             )
         return cls(**asked)
 
+    def config(self) -> ScoreConfig:
+        from exemplar.draw.measures import ScoreConfig
+
+        return ScoreConfig(normalise=self.normalise)
+
     def task(self) -> DrawingTask:
         from exemplar import seeds
         from exemplar.draw.inputs import FEWEST
@@ -90,6 +105,7 @@ class Question:
         from exemplar.images.catalogue import load
         from exemplar.spaces.zoo import load_space
 
+        self.config()  # before anything long begins
         if self.exemplar == KEPT:
             from exemplar.draw.quickdraw_fs.build import load_task
 
@@ -141,6 +157,7 @@ def score(
     allow_seen: AllowSeen = False,
     see: See = None,
     recognise: Recognise = None,
+    normalise: Normalise = "sample",
     training: Annotated[
         str | None,
         typer.Option(
@@ -153,7 +170,8 @@ def score(
 ) -> None:
     """How diverse, recognizable and original drawings are, whoever made them, and how far from people's."""
     started = time.monotonic()
-    asked = Question(data, split, exemplar, n, seed, allow_seen, tuple(see or ()), tuple(recognise or ()), training)
+    judges = tuple(see or ()), tuple(recognise or ())
+    asked = Question(data, split, exemplar, n, seed, allow_seen, *judges, training, normalise)
     task = asked.task()
     drawings = find_drawings(who, task, agent=agent, invert=invert, size=size, seed=seed)
     folder, about = judge(drawings, task, asked, out)
@@ -187,6 +205,7 @@ def compare(
     allow_seen: AllowSeen = False,
     see: See = None,
     recognise: Recognise = None,
+    normalise: Normalise = "sample",
     seed: Seed = 0,
     json: Json = False,
 ) -> None:
@@ -207,7 +226,8 @@ def compare(
         raise UserError(f"{again[0]} is given twice: give each once")
     scored = {name: Path(name) for name in who if (Path(name) / "judged.npz").is_file()}
     configs = [describe_judged(folder)["config"] for folder in scored.values()]
-    asked = Question(data or "", split, exemplar, n, seed, allow_seen, tuple(see or ()), tuple(recognise or ()))
+    judges = tuple(see or ()), tuple(recognise or ())
+    asked = Question(data or "", split, exemplar, n, seed, allow_seen, *judges, normalise=normalise)
     if data is None:
         before: dict[str, Any] = next((config["asked"] for config in configs), {})
         if asked != Question("") or not before:
@@ -321,7 +341,9 @@ def judge(drawings: Drawings, task: DrawingTask, asked: Question, out: Path | No
     n = stack(drawings, task).shape[1]
     task = replace(task, n=n)
     critics, training, told = asked.critics(task.data.name), asked.training_images(), asdict(replace(asked, n=n))
-    folder = judge_drawings(drawings, task, critics, training=training, asked=told, out=out, seed=asked.seed)
+    folder = judge_drawings(
+        drawings, task, critics, asked.config(), training=training, asked=told, out=out, seed=asked.seed
+    )
     notes = map(str, read_npz(folder / "judged.npz", notes=("U", 1))["notes"])
     data, _, split = task.data.name.partition("/")
     about: dict[str, Any] = {"agent": str(drawings["agent"].iloc[0]), "data": data, "split": split or None}

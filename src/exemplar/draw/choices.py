@@ -10,7 +10,7 @@ from exemplar import seeds, stats
 from exemplar.draw.certainty import Measure, Resamples, rows
 from exemplar.draw.critics import Critics
 from exemplar.draw.diversity import cosine_spread, spread, vendi
-from exemplar.draw.measures import measure_side, normalised
+from exemplar.draw.measures import DEFAULT, measure_side, normalised
 from exemplar.draw.sights import MOST, by_features, critics_of, draw_again, drawings_rows, see_drawings, see_people
 from exemplar.draw.tasks import DrawingTask, make_task
 from exemplar.files import write_npz
@@ -90,7 +90,7 @@ def _people_after(how: str, tasks: Sequence[DrawingTask], critics: Critics, draw
     sides = []
     for task in tasks:
         looks = see_people(task, critics, n)
-        see = [normalised(seen, "people") for seen in looks.see]
+        see = [normalised(seen, DEFAULT.normalise) for seen in looks.see]
         sides.append(measure_side(see, looks.recognise, "people", unbiased=False))
     names = tuple(tuple(space.name for space in spaces) for spaces in (critics.see, critics.recognise))
     measures = {

@@ -63,6 +63,7 @@ def judge_drawings(
         "drawings": seeds.digest(images),
         "exemplars": seeds.digest(task.exemplars),
         "critics": {kind: [s.name for s in getattr(critics, kind)] for kind in ("see", "recognise")},
+        "weights": seeds.digest([s.identity for s in (*critics.see, *critics.recognise)]),
         "scores": config,
     }
     data = {task.data.name: task.data.fingerprint}

@@ -23,8 +23,9 @@ from exemplar.runs import Run
 
 ANYWHERE = ("copies", "others", "noise")
 SPREADS = (0.25, 0.5, 1.0, 1.5, 2.0)
+EVERY = "recognizability_all_way"
 KEPT = (
-    "diversity", "diversity_raw", "originality", "recognizability_20_way", "recognizability_all_way", "copy_rate",
+    "diversity", "diversity_raw", "originality", "recognizability_20_way", EVERY, "copy_rate",
     "distance_to_people",
 )  # fmt: skip
 COLUMNS = 10  # drawings of a concept that are kept for the sheet
@@ -76,7 +77,7 @@ def _overall(judged: Judged) -> list[Score]:
 def _steps(less: Judged, more: Judged, seed: int) -> list[Score]:
     """How much more diverse, and how much less recognizable, the agent with the wider spread is: mean over concepts."""
     scores = []
-    for name in ("diversity", _ways(less)):
+    for name in dict.fromkeys(("diversity", _ways(less), EVERY)):  # among 20, few are mistaken while spreads are small
         gain = _by_concept(more, name) - _by_concept(less, name)
         found = stats.bootstrap(gain, rng=seeds.rng("steps", seed, name))
         agent = f"from {less.agent} to {more.agent}"

@@ -18,7 +18,7 @@ from exemplar.draw.tasks import PEOPLE
 from exemplar.errors import UserError, unknown
 from exemplar.records import Score
 
-NORMALISATIONS = ("people", "sample")
+NORMALISATIONS = ("sample", "people")
 FEW = 8  # concepts with others in their group, where some have none
 Halves = tuple[np.ndarray, np.ndarray]  # places of each concept's drawings, (k, splits, h) twice
 
@@ -27,16 +27,17 @@ Halves = tuple[np.ndarray, np.ndarray]  # places of each concept's drawings, (k,
 class ScoreConfig:
     """ways: of recognizability, 0 for all concepts. n_replicates: of the bootstrap over concepts and critics.
 
-    normalise: what features are divided by before diversity and originality, "people" (one number from people's drawings) or
-    "sample" (each drawing's own, as published). unbiased: correct diversity for the number of drawings (c4). n_bins: of the
-    generalization curve. n_neighbours, n_splits: of precision, recall, density and coverage; how often people are halved.
+    normalise: what features are divided by before diversity and originality, "sample" (each drawing's own deviation over
+    features, as published) or "people" (one number from people's drawings, the same for all who draw). unbiased: correct
+    diversity for the number of drawings (c4). n_bins: of the generalization curve. n_neighbours, n_splits: of precision,
+    recall, density and coverage; how often people are halved.
     copy_level: the share of people's drawings that count as copies. episodes: sampled ones to set beside the closed form,
     0 for none. reference: the frozen scale of the distance to people, None for people's own spread over concepts.
     """
 
     ways: tuple[int, ...] = (20, 0)
     n_replicates: int = 1000
-    normalise: str = "people"
+    normalise: str = "sample"
     unbiased: bool = False
     n_bins: int = 10
     n_neighbours: int = 3

@@ -19,7 +19,7 @@ from exemplar.draw.diversity import per_sample, spread
 from exemplar.draw.generalization import Curve, generalization_curve
 from exemplar.draw.inputs import stack
 from exemplar.draw.known_answers import draw_known, known_agents
-from exemplar.draw.measures import measure_side, normalised
+from exemplar.draw.measures import DEFAULT, measure_side, normalised
 from exemplar.draw.originality import density, originality
 from exemplar.draw.sights import MOST, critics_of, draw_again, drawings_rows, see_drawings, see_people
 from exemplar.draw.tasks import PEOPLE, make_task
@@ -69,7 +69,7 @@ def normalisation(run: Run, seed: int, data: ConceptSet) -> Scores:
 def centre_and_exemplar(run: Run, seed: int, data: ConceptSet) -> Scores:
     """Mean distance to the centre of a concept's drawings along their mean distance to the exemplar: slope and fit."""
     task = make_task(data)
-    see = [normalised(seen, "people") for seen in see_people(task, critics_of(data), min(task.n, MOST)).see]
+    see = [normalised(seen, DEFAULT.normalise) for seen in see_people(task, critics_of(data), min(task.n, MOST)).see]
     to_exemplar = np.stack([originality(seen.drawn, seen.exemplars) for seen in see])  # (s, k, n)
     to_centre = np.stack([originality(seen.drawn, seen.drawn.mean(axis=1)) for seen in see])
     spaces = tuple(seen.space for seen in see)
@@ -98,7 +98,7 @@ def curve(run: Run, seed: int, data: ConceptSet) -> Scores:
     """People's generalization curve, and how far its points lie from the polynomial through them (App. Q, Table 9)."""
     task = make_task(data)
     looks = see_people(task, critics_of(data))
-    see = [normalised(seen, "people") for seen in looks.see]
+    see = [normalised(seen, DEFAULT.normalise) for seen in looks.see]
     people = measure_side(see, looks.recognise, "people", unbiased=False)
     original, ways = people.originality[0], min(WAYS, len(task.concepts))
     named = people.named(ways)[0]

@@ -30,7 +30,7 @@ from exemplar.spaces.zoo import load_card
 
 __all__ = ["Judged", "Looks", "ScoreConfig", "Seen", "score_drawings", "score_looks"]
 
-IN_WORDS = {"people": "divided by people's spread", "sample": "each drawing divided by its own deviation"}
+IN_WORDS = {"sample": "each drawing divided by its own deviation", "people": "divided by people's spread"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,18 +129,16 @@ def score_looks(looks: Looks, config: ScoreConfig = DEFAULT, *, seed: int = 0) -
     k, notes = len(looks.concepts), []
     if k < 2:
         raise UserError("recognizability needs others to be told from: give at least 2 concepts, there is 1")
-    normalise = config.normalise
     if looks.makers is None:
-        normalise = "sample"
-        notes.append(
-            f"people made fewer than {FEWEST} drawings of some concept besides the exemplar: features are normalised per "
-            "sample, and nothing is compared with people"
-        )
+        too_few = f"people made fewer than {FEWEST} drawings of some concept besides the exemplar"
+        if config.normalise == "people":
+            raise UserError(f"{too_few}: features cannot be divided by their spread, choose the normalisation sample")
+        notes.append(f"{too_few}: nothing is compared with people")
     ways = tuple(way for way in config.ways if way <= k) or (0,)
     if set(config.ways) - set(ways):
         notes.append(f"there are {k} concepts: recognizability among more than these is left out")
-    how = IN_WORDS[normalise] + (", unbiased" if config.unbiased else "")
-    see = [measures.normalised(seen, normalise) for seen in looks.see]
+    how = IN_WORDS[config.normalise] + (", unbiased" if config.unbiased else "")
+    see = [measures.normalised(seen, config.normalise) for seen in looks.see]
     resamples = sample_resamples(
         k, max(len(see), len(looks.recognise)), config.n_replicates, seeds.rng("concepts", seed)
     )

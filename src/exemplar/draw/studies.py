@@ -74,8 +74,8 @@ def humans_result(run: Run, seed: int) -> Scores:
     for preset, critics in presets.items():
         projections = replace(critics, see=tuple(load_space(space.name, layer="") for space in critics.see))
         for normalise, judges, words in (
-            ("people", critics, "256 features, divided by people's spread"),
             ("sample", critics, "256 features, divided by a drawing's own deviation"),
+            ("people", critics, "256 features, divided by people's spread"),
             ("sample", projections, "128 projections, divided by a drawing's own deviation"),
         ):
             config = replace(FEW_SPLITS, normalise=normalise)

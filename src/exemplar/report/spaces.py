@@ -9,7 +9,6 @@ from typing import Any
 
 import matplotlib as mpl
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from PIL import Image, ImageDraw, ImageFont
@@ -25,6 +24,7 @@ from exemplar.runs import read_json
 HUES = ("#c8472b", "#1f77b4", "#2e8b57", "#8e44ad", "#b8860b", "#0e8c8c", "#d6438a", "#5a6b1f", "#4b4fc4", "#a0522d",
         "#5b7fa6", "#3a3a3f")  # fmt: skip
 RIGHT = "#2e8b57"
+LEARNERS = {"standard classifier": ACCENT, "1-shot ProtoNet": INK, "5-shot ProtoNet": "#1f5f9e"}  # of the control S17
 HELD_OUT = "held_out_"  # how validation's numbers are called in a curve
 
 
@@ -86,38 +86,35 @@ def plot_named(scores: Sequence[Score], names: Mapping[str, str], *, xlabel: str
 
 
 def plot_s17(path: Path = FOLDER / "s17-curves.json") -> str:
-    """The control S17 as SVG: training loss, and the loss on what is held out as a multiple of its own lowest."""
-    trainings = read_json(path)["trainings"]
+    """The control S17 with the network of Table S1, as SVG: training loss, and the loss on what is held out next to what it
+    was early in the training. A thin line a seed, a strong one for their mean."""
+    trainings = [training for training in read_json(path)["trainings"] if training["network"] == "conv4"]
     with mpl.rc_context({**STYLE, "figure.facecolor": "white", "axes.titlesize": 11}):
         figure = Figure(figsize=(10.5, 4), layout="constrained")
         trained, tested = figure.subplots(1, 2)
-        for name, training in trainings.items():
-            draw_training(trained, tested, name, training["curve"])
+        for who, colour in LEARNERS.items():
+            curves = [training["curve"] for training in trainings if training["who"] == who]
+            step = [look["step"] for look in curves[0]]
+            losses = [np.array([look["loss"] for look in curve]) for curve in curves]
+            label = f"{who}, {len(curves)} seeds"
+            for axes, lines in ((trained, losses), (tested, [relative_loss(curve) for curve in curves])):
+                for line in lines:
+                    axes.plot(step, line, color=colour, linewidth=0.8, alpha=0.35)
+                axes.plot(step, np.mean(lines, axis=0), color=colour, linewidth=2, label=label)
         trained.set(title="loss on what is trained on", xlabel="steps", yscale="log")
-        tested.set(title="loss on what is held out, as a multiple of its lowest", xlabel="steps", ylim=(0.95, 2.3))
+        tested.set(title="loss on what is held out, 1 in the second quarter", xlabel="steps", ylim=(0.7, 2))
         tested.axhline(1, color=QUIET, linewidth=0.8, linestyle="--")
-        tested.legend(frameon=False, fontsize=9.5, loc="upper right", title="ends at", title_fontsize=9.5)
+        tested.legend(frameon=False, fontsize=9.5, loc="upper right")
         for axes in (trained, tested):
             axes.xaxis.set_major_formatter(lambda step, _: f"{step:,.0f}")
         return as_svg(figure)
 
 
-def draw_training(trained: Axes, tested: Axes, name: str, curve: Sequence[Mapping[str, Any]]) -> None:
-    """One line in each of the two panels."""
-    colour = ACCENT if "classifier" in name else "#1f5f9e" if "5-shot" in name else INK
-    width = 2.2 if "classifier" in name else 1.3
-    dashes = {"seed 1": "--", "seed 2": ":"}.get(name.rpartition(", ")[2], "-")
-    step = [look["step"] for look in curve]
-    held_out = relative_loss(curve)
-    style: dict[str, Any] = {"color": colour, "linewidth": width, "linestyle": dashes}
-    trained.plot(step, [look["loss"] for look in curve], **style)
-    tested.plot(step, held_out, label=f"{held_out[-1]:.2f}  {name}", **style)
-
-
 def relative_loss(curve: Sequence[Mapping[str, Any]]) -> np.ndarray:
-    """(looks,) the held-out loss as a multiple of its lowest."""
+    """(looks,) the held-out loss over its mean in the second quarter of the training."""
+    step = np.array([look["step"] for look in curve])
     loss = np.array([look["held_out_loss"] for look in curve])
-    return loss / loss.min()
+    return loss / loss[np.ceil(4 * step / step[-1]) == 2].mean()
 
 
 def plot_training(curve: Sequence[Mapping[str, Any]], title: str = "") -> str:
