@@ -72,7 +72,7 @@ def main() -> None:
     words.add_argument("--images", type=Path)
     words.add_argument("--export", type=Path)
     words.add_argument("--seeds", type=int, default=3)
-    words.add_argument("--most", type=int, default=4000, help="steps after which it is given up")
+    words.add_argument("--most", type=int, default=6000, help="steps after which it is given up")
     given = words.parse_args()
     images = read(given.images) if given.images else make_images(PROTONET)
     if given.export:

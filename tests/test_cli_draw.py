@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import re
 import sys
+import unicodedata
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from conftest import Said, mistake
 from exemplar.cli import main
@@ -377,3 +379,40 @@ def test_a_study_of_too_few_drawings_is_refused(study: str, draw: Run, glyphs: P
         np.savez("pairs.npz", **{name: array[few] for name, array in whole.items()})
     said = mistake(draw("study", study, "--data", "pairs.npz", "--out", f"study-{study}"))
     assert "pairs has 1 drawings of some concept besides the exemplar: this needs 3 or more" in said
+    assert not Path(f"study-{study}").exists()
+
+
+def test_a_study_that_is_refused_leaves_no_folders(
+    draw: Run, glyphs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with np.load(glyphs) as whole:
+        one = np.isin(whole["concept"], whole["concept"][:1])
+        np.savez("one.npz", **{name: array[one] for name, array in whole.items()})
+    assert "a study over concepts needs 3 or more" in mistake(draw("study", "critics-agree", "--data", "one.npz"))
+    assert [path.name for path in tmp_path.iterdir()] == ["one.npz"]
+
+
+def test_a_folder_that_will_not_do_for_a_study_is_said_before_the_data_are_looked_for(draw: Run) -> None:
+    Path("taken").write_text("mine")
+    assert "taken is a file" in mistake(draw("study", "curve", "--data", "no-such-data", "--out", "taken"))
+
+
+def test_names_that_macos_wrote_are_those_that_were_typed(
+    draw: Run, task: DrawingTask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same drawings in folders with accents composed (NFC) and decomposed (NFD), as data and as what is scored."""
+    monkeypatch.chdir(tmp_path)
+    for form in ("NFC", "NFD"):
+        for row, image in enumerate(task.data.images):
+            concept = unicodedata.normalize(form, f"é{task.data.concept[row]}")
+            Path(form, "caractères", concept).mkdir(parents=True, exist_ok=True)
+            Image.fromarray(image).save(Path(form, "caractères", concept, f"{row}.png"))
+    scores = []
+    for data, who in (("NFC", "NFD"), ("NFD", "NFC"), ("NFD", "NFD")):
+        asked = ("--data", f"{data}/caractères", "--exemplar", "random", "--n", "4", *CRITICS)
+        found = draw("score", f"{who}/caractères", *asked, "--json").json()
+        scores.append({name: value for name, value in found.items() if isinstance(value, dict)})
+    assert scores[0] == scores[1] == scores[2]
+    page = draw("compare", "NFC/caractères", "NFD/caractères/", *asked, "--json")
+    assert page.code == 0 and Path("comparison.html").is_file(), page.err

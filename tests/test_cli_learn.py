@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from exemplar.learn.outcomes import Outcome, load_outcome, save_outcome
 from exemplar.learn.simulation import gram_matrices, simulate
 from exemplar.learn.stimuli import built_in_stimuli, public_stimuli
 from exemplar.learn.tasks import ObjectLearning
+from exemplar.runs import open_run
 from exemplar.spaces.inputs import PhotoInput
 from exemplar.spaces.space import PixelSpace
 
@@ -341,6 +343,62 @@ def test_bad_features_and_options_are_refused_and_nothing_is_written(
     with pytest.raises(UserError, match=sentence) as problem:
         say("run", "--features", tmp_path / "f.npz", "--trials", 20, *options, *out)
     assert "\n" not in str(problem.value) and not (tmp_path / "run").exists()
+
+
+def never(*_: Any, **__: Any) -> Any:
+    pytest.fail("something long began")
+
+
+def test_a_place_that_will_not_do_is_said_before_anything_long_begins(
+    work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for place in ("run_learner", "load_agent"):
+        monkeypatch.setattr(f"exemplar.learn.running.{place}", never)
+    monkeypatch.setattr("exemplar.learn.features.load_features", never)
+    monkeypatch.setattr("exemplar.learn.outcomes.load_outcome", never)
+    (tmp_path / "file").write_text("mine")
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "thesis.tex").write_text("mine")
+    given = ("run", "--features", work / "features.npz", *SMALL)
+    for words in (given, (*given, "--agent", "mine.py:Mine"), ("score", work / "again"), ("compare", work, work)):
+        for place, sentence in (
+            (tmp_path / "file", "is a file: give --out a folder"),
+            (tmp_path / "file" / "inside", "cannot be written to .Not a directory"),
+            (tmp_path / "full", "is not empty and holds no run"),
+            (work / "square", "holds another run"),
+        ):
+            with pytest.raises(UserError, match=sentence):
+                say(*words, "--out", place)
+    with (
+        open_run(tmp_path / "busy", command="learn run", config={}, seed=0),
+        pytest.raises(UserError, match="another process is at work|holds another run"),
+    ):
+        say(*given, "--out", tmp_path / "busy")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["busy", "file", "full"]
+
+
+def test_a_folder_whose_run_is_under_way_is_said_before_anything_long_begins(
+    work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(work / "again", tmp_path / "again")
+    about = json.loads((tmp_path / "again" / "config.json").read_text())
+    parts = {key: about[key] for key in ("command", "config", "seed", "variant", "data")}
+    monkeypatch.setattr("exemplar.learn.running.run_learner", never)
+    given = ("run", "--features", work / "features.npz", *SMALL, "--seed", 1, "--out", tmp_path / "again")
+    with open_run(tmp_path / "again", **parts), pytest.raises(UserError, match="another process is at work"):
+        say(*given)
+
+
+def test_features_that_have_changed_are_said_before_anyone_learns(
+    work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copy(work / "features.npz", tmp_path / "f.npz")
+    given = ("run", "--features", tmp_path / "f.npz", *SMALL, "--out", tmp_path / "run")
+    assert say(*given)["accuracy"] == say(*given)["accuracy"]  # the same again is no other run
+    np.savez(tmp_path / "f.npz", **made_features(far=2.0))  # type: ignore[arg-type]
+    monkeypatch.setattr("exemplar.learn.running.run_learner", never)
+    with pytest.raises(UserError, match=r"holds another run \(data.features is"):
+        say(*given)
 
 
 def test_a_cut_or_missing_file_is_one_sentence(work: Path, tmp_path: Path, exemplar: Any) -> None:

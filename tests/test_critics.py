@@ -13,6 +13,7 @@ from torch import nn
 
 from exemplar import seeds
 from exemplar.errors import UserError
+from exemplar.spaces.calibration import calibrated_loss
 from exemplar.spaces.classifier import Classifier
 from exemplar.spaces.conv4 import Conv4
 from exemplar.spaces.protonet import ProtoNet, accuracies, chance_of_nearest, sample_drawings
@@ -64,6 +65,50 @@ def test_a_critic_gives_256_features_before_any_relu_and_128_outputs(name: str) 
         outputs, features = network(images), network.features(images)
     assert outputs.shape == (3, 128) and features.shape == (3, 256)
     assert torch.equal(caught[0], features) and (features < 0).any()
+
+
+@pytest.mark.parametrize("name", ["conv4", "conv3-wide"])
+def test_with_the_tables_relu_features_that_are_all_negative_leave_nothing_but_the_bias(name: str) -> None:
+    table, coded = critic(name, (1, 48, 48)).eval(), critic(f"{name}-linear", (1, 48, 48)).eval()
+    for network in (table, coded):
+        nn.init.constant_(network.feature.bias, -1e4)
+    images = torch.rand(2, 1, 48, 48, generator=seeds.torch_rng("negative"))
+    with torch.no_grad():
+        assert torch.equal(table(images), table.last.bias.expand(2, -1))
+        assert torch.equal(coded(images), coded.last(coded.features(images)))
+        assert not torch.equal(coded(images), coded.last.bias.expand(2, -1))
+
+
+def test_the_critics_that_ship_and_the_tables_differ_in_no_parameter() -> None:
+    for name in ("conv4", "conv3-wide"):
+        table, coded = critic(name, (1, 48, 48)), critic(f"{name}-linear", (1, 48, 48))
+        assert {k: v.shape for k, v in table.state_dict().items()} == {
+            k: v.shape for k, v in coded.state_dict().items()
+        }
+
+
+def test_a_loss_at_its_best_temperature_by_hand() -> None:
+    """Three of four right by the same margin m: p = 3/4 is best, wherever m lies."""
+    for margin in (0.01, 1.0, 40.0):
+        logits = torch.tensor([[margin, 0.0]] * 4)
+        target = torch.tensor([0, 0, 0, 1])
+        wanted = -(0.75 * np.log(0.75) + 0.25 * np.log(0.25))
+        assert calibrated_loss(logits, target) == pytest.approx(wanted, rel=1e-9)
+    assert calibrated_loss(torch.tensor([[1.0, 0.0]]), torch.tensor([0])) == pytest.approx(0, abs=1e-9)
+    assert calibrated_loss(torch.tensor([[1.0, 0.0]]), torch.tensor([1])) == pytest.approx(np.log(2), abs=1e-3)
+
+
+@given(st.integers(0, 2**32 - 1), st.floats(0.05, 20))
+@settings(deadline=None, max_examples=40)
+def test_a_loss_at_its_best_temperature_does_not_depend_on_sureness_and_is_never_larger(
+    seed: int, factor: float
+) -> None:
+    rng = seeds.torch_rng("calibrated", seed)
+    logits = torch.randn((30, 5), generator=rng)
+    target = torch.where(torch.rand(30, generator=rng) < 0.7, logits.argmax(1), 0)
+    found = calibrated_loss(logits, target)
+    assert calibrated_loss(factor * logits, target) == pytest.approx(found, rel=1e-5)
+    assert found <= float(nn.functional.cross_entropy(logits, target)) + 1e-6
 
 
 def test_the_residual_network_leaves_6_by_6_places_before_it_pools() -> None:
@@ -217,6 +262,17 @@ def test_new_classes_move_all_drawings_of_a_class_alike() -> None:
     seen = network.seen.view(4, 5, -1)
     assert torch.equal(seen, seen[:, :1].expand_as(seen))
     assert len(seen[:, 0].unique(dim=0)) == 4
+
+
+def test_new_classes_that_are_the_same_for_all_move_an_episode_alike_and_another_otherwise() -> None:
+    pixels = np.zeros((20, 16, 16), np.uint8)
+    pixels[:, 4:8, 3:12] = 255
+    data, network = Images.of(pixels, np.arange(4).repeat(5), list("abcd")), Pixels()
+    objective = ProtoNet(ways=4, queries=4, episodes=3, new_classes="quickdraw-protonet", same_for_all=True)
+    objective.loss(network, data, seeds.torch_rng("same"), 0)
+    seen = network.seen.view(3, 20, -1)
+    assert torch.equal(seen, seen[:, :1].expand_as(seen))
+    assert len(seen[:, 0].unique(dim=0)) == 3
 
 
 def test_halving_follows_epochs() -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +66,24 @@ def test_a_folder_an_npz_and_a_record_of_the_same_drawings_are_the_same(
         np.testing.assert_array_equal(stack(found, task), drawn)
     assert set(read_drawings(tmp_path, task)["agent"]) == {"people"}  # as the record says, unless told otherwise
     assert sorted(zip(one["concept"], one["exemplar"], strict=True))[0][1] in task.exemplar
+
+
+def test_names_may_be_written_as_macos_writes_them(task: DrawingTask, drawn: np.ndarray, tmp_path: Path) -> None:
+    """Folders, an npz and a record whose names are decomposed (NFD), for data whose names are not."""
+    typed = tuple(f"é{k}" for k in range(9))
+    data = ConceptSet.of("café", task.data.images, np.array(typed)[task.data.concept.code])
+    typed_task = replace(task, data=data)
+    written = tuple(unicodedata.normalize("NFD", name) for name in typed)
+    assert set(written).isdisjoint(typed)
+    folder = read_drawings(save_folder(tmp_path / "mine", drawn, written), typed_task)
+    npz = read_drawings(save_npz(tmp_path / "mine.npz", drawn, written), typed_task)
+    record = as_drawings(drawn, replace(task, data=replace(data, concept=replace(data.concept, names=written))))
+    columns = {name: record[name] for name in Drawings.COLUMNS} | {"data": unicodedata.normalize("NFD", "café")}
+    Drawings.of(**columns, image=record.image).save(tmp_path / "record")
+    kept = read_drawings(tmp_path / "record", typed_task)
+    for drawings in (folder, npz, kept):
+        assert set(drawings["concept"]) == set(typed) and set(drawings["data"]) == {"café"}
+        np.testing.assert_array_equal(stack(drawings, typed_task), drawn)
 
 
 def test_floats_and_truth_values_are_ink_too(task: DrawingTask, drawn: np.ndarray, tmp_path: Path) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,7 +24,7 @@ from exemplar.images.glyphs import GlyphsConfig, load_glyphs
 from exemplar.records import Score
 from exemplar.spaces.inputs import DrawingInput
 from exemplar.spaces.space import PixelSpace
-from exemplar.spaces.zoo import load_card, load_space
+from exemplar.spaces.zoo import load_card, load_space, shipped
 
 SMALL = GlyphsConfig(alphabets=4, characters=6, drawers=10, size=28)
 PIXELS = tuple(PixelSpace(DrawingInput(size=(14, 14)), blur=blur) for blur in (1.0, 1.5))
@@ -186,15 +188,17 @@ def test_copies_of_training_images_are_found(task):
     assert overall(found, "copy_rate").value < 0.2
 
 
-def test_without_people_each_drawing_is_normalised_by_itself_and_nothing_is_compared():
+def test_without_people_nothing_is_compared_with_them_nor_divided_by_their_spread():
     looks = seen_looks(12, 8)
     alone = replace(looks, see=tuple(replace(s, people=None) for s in looks.see), makers=None)
     alone = replace(alone, recognise=tuple(replace(s, people=None) for s in looks.recognise))
     judged = score_looks(alone, QUICK)
     names = {score.name for score in judged.scores}
     assert not names & {"precision", "distance_to_people", "copy_rate"} and judged.people_curve is None
-    assert any("normalised per sample" in note for note in judged.notes)
+    assert any("nothing is compared with people" in note for note in judged.notes)
     assert overall(judged, "diversity").variant == "each drawing divided by its own deviation"
+    with pytest.raises(UserError, match="choose the normalisation sample"):
+        score_looks(alone, replace(QUICK, normalise="people"))
 
 
 def test_more_ways_than_concepts_are_left_out_and_said():
@@ -220,12 +224,20 @@ def test_too_few_or_too_many_drawings_and_one_concept_are_refused(task):
         Critics((), PIXELS)
 
 
-def test_critics_that_know_the_concepts_are_refused_unless_allowed():
+def test_critics_that_know_the_concepts_are_refused_unless_allowed(tmp_path: Path):
     critics, seen = load_critics("glyphs"), load_card("simclr-glyphs-s0").concepts[:7]
     with pytest.raises(UserError, match="--allow-seen"):
         critics.count_seen(seen, "glyphs/weak-train")
     assert replace(critics, allow_seen=True).count_seen(seen, "glyphs/weak-train") == 7
     assert critics.count_seen(seen, "omniglot/weak-test") == 0  # the same name, another data set
+    for path in shipped().glob("simclr-glyphs-s0.*"):
+        shutil.copy(path, tmp_path)
+    shutil.copytree(shipped() / "concepts", tmp_path / "concepts")
+    trained = load_critics(
+        "glyphs/weak-train", see=(f"{tmp_path}/simclr-glyphs-s0",), recognise=("protonet-omniglot-s0",)
+    )
+    with pytest.raises(UserError, match="trained on 7 of these"):
+        trained.count_seen(seen, "glyphs/weak-train")
 
 
 def test_every_data_set_has_its_critics_and_a_folder_has_omniglots():

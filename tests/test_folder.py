@@ -2,6 +2,7 @@
 
 import os
 import pickle
+import unicodedata
 from pathlib import Path
 
 import numpy as np
@@ -64,6 +65,33 @@ def test_every_format_gives_the_pixels_pillow_gives(tmp_path: Path) -> None:
     for image, path in zip(data.images, data.pixels.paths, strict=True):
         with Image.open(path) as opened:
             assert np.array_equal(image, np.asarray(opened.convert("RGB")))
+
+
+@pytest.mark.parametrize("form", ["NFC", "NFD"])
+def test_names_are_as_they_are_typed_however_a_file_system_writes_them(tmp_path: Path, form: str) -> None:
+    for group, concept in (("grüße", "ä"), ("grüße", "b"), ("zoë", "ç")):
+        names = (unicodedata.normalize(form, name) for name in ("café", group, concept))
+        save(tmp_path.joinpath(*names, "1.png"), drawing())
+    data = load_folder(tmp_path / unicodedata.normalize(form, "café"))
+    assert (data.name, data.concepts) == ("café", ("grüße/b", "grüße/ä", "zoë/ç"))  # in one order, in either form
+    assert data.group.names == ("grüße", "zoë")
+
+
+@pytest.mark.parametrize("above", ["", "group"])
+def test_two_folders_whose_names_are_one_are_refused(tmp_path: Path, above: str) -> None:
+    for form in ("NFC", "NFD"):
+        save(tmp_path / above / unicodedata.normalize(form, "é") / "1.png", drawing())
+    with pytest.raises(UserError, match="has two folders called 'e?.', which differ only in how Unicode writes"):
+        load_folder(tmp_path)
+
+
+def test_names_in_an_npz_are_composed_too(tmp_path: Path) -> None:
+    images, decomposed = np.stack([drawing()] * 4), unicodedata.normalize("NFD", "é")
+    np.savez(tmp_path / "set.npz", images=images, concept=[decomposed, "a", "a", decomposed])
+    assert load_npz(tmp_path / "set.npz").concepts == ("é", "a")
+    np.savez(tmp_path / "both.npz", images=images, concept=[decomposed, "a", "a", "é"])
+    with pytest.raises(UserError, match="concept has two names called 'é', which differ only in how Unicode"):
+        load_npz(tmp_path / "both.npz")
 
 
 def test_groups_are_the_first_of_two_levels(tmp_path: Path) -> None:

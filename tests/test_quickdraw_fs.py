@@ -425,7 +425,43 @@ def test_a_mistake_in_the_files_is_one_sentence(files, settings_, sentence, tmp_
     with pytest.raises(UserError, match=sentence) as said:
         cluster_folder(tmp_path / "c", tmp_path / "in", config, backend=engine.Here())
     assert "\n" not in str(said.value)
-    assert not list(tmp_path.glob("c/categories/*")) and not (tmp_path / "c" / "clusters.npz").exists()
+    assert not (tmp_path / "c").exists()  # nothing was done that could be gone on with
+
+
+def test_what_was_dealt_does_not_keep_a_refused_run(tmp_path):
+    write(tmp_path / "in" / "many.ndjson", [line for text in words(2) for line in text])
+    with pytest.raises(UserError, match="too few for 3 clusters"):
+        cluster_folder(
+            tmp_path / "c", tmp_path / "in", ClusterConfig(n_set_aside=43, n_clusters=3), backend=engine.Here()
+        )
+    assert not (tmp_path / "c").exists()
+    assert cluster_folder(tmp_path / "c", tmp_path / "in", SMALL, backend=engine.Here()).words == ("word0", "word1")
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_build_from_a_cut_file_leaves_nothing_and_never_takes_what_was_there(seed, drawings, tmp_path):
+    found = cluster_folder(tmp_path / "c", drawings, SMALL, backend=engine.Here())
+    file = tmp_path / "c" / "categories" / "word2.npz"
+    whole = file.read_bytes()
+    if seed == 0:
+        file.write_bytes(whole[: len(whole) // 2])
+        with pytest.raises(UserError, match="word2.npz cannot be read"):
+            build_data(tmp_path / "new" / "fs", found, BUILD)
+        assert not (tmp_path / "new").exists()
+    else:
+        built = build_data(tmp_path / "fs", found, BUILD)
+        before = bytes_below(tmp_path / "fs")
+        file.write_bytes(whole[: len(whole) // 2])
+        with pytest.raises(UserError, match="holds another run"):
+            build_data(tmp_path / "fs", found, BUILD, seed=1)
+        assert bytes_below(tmp_path / "fs") == before and load_task(built.file("test"))
+
+
+def test_a_place_that_will_not_do_is_said_before_anything_is_fetched(tmp_path, monkeypatch):
+    monkeypatch.setattr("exemplar.images.sources.obtain", lambda *_: pytest.fail("fetched"))
+    (tmp_path / "taken").write_text("mine")
+    done = CliRunner().invoke(app, ["cluster", "--out", str(tmp_path / "taken")])
+    assert isinstance(done.exception, UserError) and "is a file: give --out a folder" in str(done.exception)
 
 
 @pytest.mark.parametrize(

@@ -204,3 +204,88 @@ def test_a_name_that_no_file_system_takes_is_refused(tmp_path):
         runs.open_run(tmp_path / ("a" * 300), command="c", config={}, seed=0),
     ):
         pass
+
+
+def refuse(folder: Path, problem: BaseException, **more) -> None:
+    """A run in a folder that saves a table, and then comes to this end."""
+    with pytest.raises(type(problem)), open_run(folder) as run, run.undone_if_refused(**more):
+        run.save(Scores.collect([Score("accuracy", 0.5, (0.4, 0.6), 10)]))
+        raise problem
+
+
+def test_a_run_that_is_refused_leaves_nothing_of_the_folders_made_for_it(tmp_path):
+    refuse(tmp_path / "runs" / "draw" / "mine", UserError("too few drawings: add some"))
+    assert not list(tmp_path.iterdir())
+    (tmp_path / "runs").mkdir()
+    refuse(tmp_path / "runs" / "draw" / "mine", UserError("too few drawings: add some"))
+    assert list(tmp_path.rglob("*")) == [tmp_path / "runs"]  # that was there before
+
+
+def test_what_lies_beside_a_refused_run_stays(tmp_path):
+    with pytest.raises(UserError), open_run(tmp_path / "runs" / "mine") as run, run.undone_if_refused():
+        (tmp_path / "runs" / "notes.txt").write_text("mine")
+        raise UserError("too few drawings: add some")
+    assert [path.name for path in tmp_path.rglob("*")] == ["runs", "notes.txt"]
+
+
+@pytest.mark.parametrize("problem", [KeyboardInterrupt(), RuntimeError("a bug"), SystemExit(1)])
+def test_a_run_that_was_stopped_stays_and_goes_on(tmp_path, problem):
+    refuse(tmp_path / "run", problem)
+    refuse(tmp_path / "run", UserError("the disk is full: make room"))  # it was there before, so it stays this time too
+    assert (
+        runs.load_scores(tmp_path / "run") and runs.describe_run(tmp_path / "run")["provenance"]["state"] == "running"
+    )
+    with open_run(tmp_path / "run") as run:
+        assert not run.finished
+
+
+def test_a_refused_run_stays_where_it_was_told_or_has_work_done(tmp_path):
+    (tmp_path / "there").mkdir()
+    refuse(tmp_path / "there", UserError("too few drawings: add some"))
+    refuse(tmp_path / "done", UserError("a file is cut: fetch it again"), unless="*.parquet")
+    refuse(tmp_path / "not", UserError("a file is cut: fetch it again"), unless="*.npz")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["done", "there"]
+
+
+def test_a_second_process_does_not_remove_what_the_first_works_on(tmp_path):
+    with open_run(tmp_path / "run"):
+        with (
+            pytest.raises(UserError, match="another process"),
+            open_run(tmp_path / "run") as run,
+            run.undone_if_refused(),
+        ):
+            pass
+        assert (tmp_path / "run" / "config.json").is_file()
+
+
+def check_run(folder: Path, ways: int = 5, **more) -> None:
+    runs.check_run(folder, command="test", config=Config(ways), seed=0, **more)
+
+
+def test_a_place_is_refused_beforehand_as_it_would_be_later(tmp_path):
+    (tmp_path / "file").write_text("mine")
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "thesis.tex").write_text("mine")
+    with open_run(tmp_path / "run"):
+        with pytest.raises(UserError, match="another process is at work"):
+            check_run(tmp_path / "run")
+    for place, ways, data, sentence in (
+        ("file", 5, None, "is a file: give --out a folder"),
+        ("file/inside", 5, None, "cannot be written to"),
+        ("full", 5, None, "is not empty and holds no run"),
+        ("run", 20, None, "holds another run .config.ways is 5 there, 20 here"),
+        ("run", 5, {"glyphs": "xyz"}, "holds another run .data.glyphs is 'abc' there, 'xyz' here"),
+    ):
+        with pytest.raises(UserError, match=sentence):
+            check_run(tmp_path / place, ways, data=data)
+
+
+def test_a_place_that_will_do_is_left_as_it_was(tmp_path):
+    check_run(tmp_path / "new" / "run")
+    assert not list(tmp_path.iterdir())
+    with open_run(tmp_path / "run"):
+        pass
+    before = tables(tmp_path / "run")
+    check_run(tmp_path / "run")  # whatever it reads
+    check_run(tmp_path / "run", data={"glyphs": "abc"})
+    assert tables(tmp_path / "run") == before

@@ -198,37 +198,53 @@ def test_the_control_can_be_trained_again_and_goes_on_where_it_stopped(tmp_path)
     every = hold_out_drawings(some_drawings(24, 8), n_train=6)
     weak = replace(every, held_out=every)
     small = {
-        "standard classifier": (Classifier(batch=8), 2),
-        "5-shot ProtoNet": (ProtoNet(ways=4, shots=3), 2),
-        "1-shot ProtoNet": (ProtoNet(ways=4), 2),
+        s17.CLASSIFIER: (Classifier(batch=8), 2),
+        s17.ONE_SHOT: (ProtoNet(ways=4), 2),
+        s17.FIVE_SHOT: (ProtoNet(ways=4, shots=3), 2),
     }
     assert list(small) == list(s17.S17)
-    curves = train_s17(every, weak, tmp_path, device="cpu", objectives=small)
-    assert {name: curve[-1]["step"] for name, curve in curves.items()} == dict.fromkeys(small, 2)
-    assert all("held_out_loss" in curve[-1] for curve in curves.values())
-    assert train_s17(every, weak, tmp_path, device="cpu", objectives=small) == curves
+    made = train_s17(every, weak, tmp_path, network="conv4", seed=3, device="cpu", objectives=small)
+    assert [(t.who, t.network, t.seed, t.curve[-1]["step"]) for t in made] == [(who, "conv4", 3, 2) for who in small]
+    assert all(t.has("held_out_loss") and t.has("held_out_calibrated_loss") for t in made)
+    assert train_s17(every, weak, tmp_path, network="conv4", seed=3, device="cpu", objectives=small) == made
 
 
-def test_what_is_said_of_the_control_is_what_its_curves_show():
-    curves = load_s17()
-    ends = {name: relative_loss(curve)[-1] for name, curve in curves.items()}
-    assert 1.45 < ends["standard classifier"] < 1.55  # "half as far again"
-    for seed in (0, 1):
-        curve = curves[f"1-shot ProtoNet, seed {seed}"]
-        assert 1.2 <= ends[f"1-shot ProtoNet, seed {seed}"] < 1.28  # "a fifth to a quarter"
-        assert min(curve, key=lambda look: look["held_out_loss"])["step"] == 5000
-        accuracy = [look["held_out_accuracy_exemplar"] for look in curve]
-        assert max(accuracy) - accuracy[-1] < 0.002 and accuracy[-1] > accuracy[9]  # more than where loss was lowest
-    accuracy = [look["held_out_accuracy"] for look in curves["standard classifier"]]
-    assert max(accuracy) - accuracy[-1] < 0.005
+def test_late_over_early_compares_the_last_quarter_with_the_second():
+    curve = [{"step": step, "loss": step / 100} for step in range(100, 900, 100)]  # 1 … 8, two looks a quarter
+    training = s17.Training("standard classifier", "conv4", 0, curve)
+    assert training.quarters("loss") == (3.5, 7.5)
+    assert training.late_over_early("loss") == pytest.approx(7.5 / 3.5)
+    held_out = [{"step": look["step"], "held_out_loss": look["loss"]} for look in curve]
+    assert relative_loss(held_out).tolist() == pytest.approx([k / 3.5 for k in range(1, 9)])
 
 
-def test_the_classifiers_loss_turns_up_most(tmp_path):
+def test_the_control_has_every_learner_with_both_networks_for_80_epochs():
+    found = load_s17()
+    for network in s17.NETWORKS:
+        for who, (_, steps) in s17.S17.items():
+            some = [t for t in found if (t.who, t.network) == (who, network)]
+            n_seeds = 2 if (who, network) == (s17.FIVE_SHOT, "conv4") else s17.SEEDS
+            assert [t.seed for t in some] == list(range(n_seeds))
+            assert all(steps - 500 < t.curve[-1]["step"] <= steps for t in some)
+    assert len(found) == 17
+
+
+def test_what_is_said_of_the_control_is_what_its_curves_show(tmp_path):
     with open_run(tmp_path / "run", command="s17", config={}, seed=0) as run:
         s17.s17_result(run, 0)
-    trend = {s.agent: s for s in load_scores(tmp_path / "run") if s.name == "trend_of_test_loss"}
-    assert max(trend, key=lambda agent: trend[agent].value) == "standard classifier"
-    assert trend["standard classifier"].ci95[0] > 0.7
+    found = {(s.name, s.agent): s for s in load_scores(tmp_path / "run")}
+    for words in s17.NETWORKS.values():
+        turns = {who: found["test_loss_late_over_early", f"{who}, {words}"] for who in s17.S17}
+        assert turns[s17.CLASSIFIER].ci95[0] > 1.05  # it turns up
+        assert turns[s17.ONE_SHOT].ci95[0] < 1 < turns[s17.ONE_SHOT].ci95[1]  # no rise can be told from none
+        assert turns[s17.FIVE_SHOT].value < 0.95  # falls to the end
+        for who in s17.S17:
+            assert found["test_accuracy_late_minus_early", f"{who}, {words}"].value > 0
+    more = {words: found["rises_more_than_few_shot", f"{s17.CLASSIFIER} than {s17.ONE_SHOT}, {words}"]
+            for words in s17.NETWORKS.values()}  # fmt: skip
+    assert more["as in Table S1"].ci95[0] > 0 and more["without its ReLU"].ci95[0] < 0 < more["without its ReLU"].value
+    for who in s17.S17:
+        assert found["calibrated_test_loss_late_over_early", f"{who}, without its ReLU"].value < 1
 
 
 def test_the_committed_figure_is_the_one_its_function_draws():

@@ -176,7 +176,7 @@ def test_a_finished_training_is_only_read(data: Images, tmp_path: Path) -> None:
 def test_a_checkpoint_of_another_training_is_refused(data: Images, tmp_path: Path) -> None:
     train(PROTONET, data, steps=2, seed=0, folder=tmp_path)
     before = (tmp_path / CHECKPOINT).read_bytes()
-    with pytest.raises(UserError, match="its network is 'conv4', not 'conv3-wide'"):
+    with pytest.raises(UserError, match="its network is 'conv4-linear', not 'conv3-wide'"):
         train(replace(PROTONET, network="conv3-wide"), data, steps=4, seed=0, folder=tmp_path)
     with pytest.raises(UserError, match="its objective is ProtoNet, not SimClr"):
         train(SimClr(batch=8), data, steps=4, seed=0, folder=tmp_path)

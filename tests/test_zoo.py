@@ -84,6 +84,17 @@ def test_what_is_saved_comes_back(folder: Path) -> None:
         load_space(CARD.name, layer="nrm", folder=folder)
 
 
+def test_a_space_in_a_folder_can_be_named_by_its_path(folder: Path) -> None:
+    path = f"{folder}/{CARD.name}"
+    space = load_space(path)
+    assert space.name == path and load_card(path) == load_card(CARD.name, folder)
+    assert space.identity == load_space(CARD.name, folder=folder).identity
+    with pytest.raises(UserError, match="did you mean tiny-made-up-s0"):
+        load_space(f"{folder}/tiny-made-up")
+    with pytest.raises(UserError, match="there is no folder .*nowhere: name a space that ships, or FOLDER/NAME"):
+        load_space(f"{folder}/nowhere/{CARD.name}")
+
+
 def test_weights_are_bfloat16_and_the_same_bytes_each_time(folder: Path, tmp_path: Path) -> None:
     tensors = safetensors.torch.load_file(folder / f"{CARD.name}.safetensors")
     assert tensors["last.weight"].dtype == torch.bfloat16

@@ -16,6 +16,7 @@ import dataclasses
 import json
 import os
 import platform
+import shutil
 import subprocess
 import sys
 import time
@@ -23,6 +24,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from importlib import metadata
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -39,12 +41,14 @@ LIBRARIES = ("numpy", "scipy", "torch", "pandas", "pyarrow")
 
 @dataclasses.dataclass(frozen=True)
 class Run:
-    """An open run. identity: what config.json says; finished: it was done already when it was opened."""
+    """An open run. identity: what config.json says; finished: it was done already when it was opened; made: the folders that
+    were not there before, its own first, then those it lies in."""
 
     folder: Path
     identity: dict[str, Any]
     finished: bool
     backend: engine.Backend | None = None
+    made: tuple[Path, ...] = ()
 
     def map(self, function: Callable[[Any], Any], jobs: Iterable[Any], *, label: str = "working") -> list[Any]:
         """As `engine.map`, with results kept in this folder until the run is finished."""
@@ -57,6 +61,18 @@ class Run:
     def save(self, table: Table, name: str | None = None) -> Path:
         """Write a table into the folder, named after its kind unless another name is given."""
         return table.save(self.folder, name)
+
+    @contextmanager
+    def undone_if_refused(self, *, unless: str = "") -> Iterator[None]:
+        """A user's mistake inside leaves nothing of the folders that were made for this run; whatever else ends it (Ctrl-C, a
+        kill, a bug of ours) leaves them, to go on there. unless: a pattern of files that are work done already; if there are
+        any, they stay for when the mistake is mended."""
+        try:
+            yield
+        except UserError:
+            if not unless or not any(self.folder.glob(unless)):
+                _remove(self.made)
+            raise
 
 
 @contextmanager
@@ -72,13 +88,11 @@ def open_run(
 ) -> Iterator[Run]:
     """Begin a run, or go on with it. config: a dataclass or dict; data: name → fingerprint of what it reads."""
     folder = Path(folder)
-    identity = plain(
-        {"command": command, "config": config, "seed": seed, "variant": variant, "data": data or {}, "exemplar": "run"}
-    )
+    identity = _identity(command, config, seed, variant) | {"data": plain(data or {})}
     _agree(folder, identity)
-    with _alone(folder):
+    with _alone(folder) as made:
         before = read_json(folder / "provenance.json") if (folder / "provenance.json").exists() else {}
-        run = Run(folder, identity, before.get("state") == "finished", backend)
+        run = Run(folder, identity, before.get("state") == "finished", backend, () if before else made)
         if run.finished:
             yield run
             run.store.path.unlink(missing_ok=True)
@@ -97,6 +111,20 @@ def open_run(
             folder / "provenance.json", {"state": "finished", **cost, "sessions": sessions, **_provenance(identity)}
         )
         run.store.path.unlink(missing_ok=True)  # its results are in the tables now
+
+
+def check_run(
+    folder: Path | str, *, command: str, config: Any, seed: int, variant: str = "", data: dict[str, str] | None = None
+) -> None:
+    """Refuse at once what `open_run` would refuse, before anything long begins, and leave nothing behind.
+
+    data: None where it is not known yet what the run reads.
+    """
+    folder = Path(folder)
+    identity = _identity(command, config, seed, variant)
+    _agree(folder, identity if data is None else identity | {"data": plain(data)})
+    with _alone(folder) as made:
+        _remove(made)
 
 
 def list_runs(folder: Path | str) -> list[Path]:
@@ -154,8 +182,16 @@ def read_json(path: Path) -> dict[str, Any]:
     return content
 
 
+def _identity(command: str, config: Any, seed: int, variant: str) -> dict[str, Any]:
+    """What makes a run this run, all but the data it reads."""
+    about: dict[str, Any] = plain(
+        {"command": command, "config": config, "seed": seed, "variant": variant, "exemplar": "run"}
+    )
+    return about
+
+
 def _agree(folder: Path, identity: dict[str, Any]) -> None:
-    """Refuse a folder that holds another run, or that holds things but no run."""
+    """Refuse a folder that holds another run (in what identity says), or that holds things but no run."""
     try:
         if not folder.exists():
             return
@@ -170,6 +206,8 @@ def _agree(folder: Path, identity: dict[str, Any]) -> None:
             raise UserError(f"{folder} is not empty and holds no run ({others[0]} is there): give --out another folder")
         return
     there = read_json(folder / "config.json")
+    if "data" not in identity:
+        there.pop("data", None)
     if there != identity:
         what = _first_difference(there, identity)
         raise UserError(f"{folder} holds another run ({what}): give --out another folder, or remove this one")
@@ -184,9 +222,11 @@ def _first_difference(there: Any, here: Any, name: str = "") -> str:
 
 
 @contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """One process at a time works in a folder; the lock ends with the process, however it ends."""
+def _alone(folder: Path) -> Iterator[tuple[Path, ...]]:
+    """One process at a time works in a folder; the lock ends with the process, however it ends. Gives the folders that were
+    made for it, the innermost first."""
     try:
+        made = tuple(takewhile(lambda place: not place.exists(), (folder, *folder.parents)))
         folder.mkdir(parents=True, exist_ok=True)
         lock = (folder / ".lock").open("w")
     except OSError as problem:
@@ -202,7 +242,16 @@ def _alone(folder: Path) -> Iterator[None]:
             raise UserError(
                 f"another process is at work in {folder}: wait for it, or give --out another folder"
             ) from problem
-        yield
+        yield made
+
+
+def _remove(made: tuple[Path, ...]) -> None:
+    """A run's own folder with all that is in it, and those it lies in, if they hold nothing else."""
+    for folder in made[:1]:
+        shutil.rmtree(folder, ignore_errors=True)
+    for folder in made[1:]:
+        with suppress(OSError):
+            folder.rmdir()
 
 
 def _provenance(identity: dict[str, Any]) -> dict[str, Any]:

@@ -56,9 +56,12 @@ Normalise = Annotated[
         help="What features are divided by: sample, each drawing's own deviation, or people, the spread of all of theirs.",
     ),
 ]
-See = Annotated[list[str] | None, typer.Option("--see", help="A space for diversity and originality; may be repeated.")]
+See = Annotated[
+    list[str] | None,
+    typer.Option("--see", help="A space for diversity and originality, FOLDER/NAME for your own; may be repeated."),
+]
 Recognise = Annotated[
-    list[str] | None, typer.Option("--recognise", help="A space for recognizability; may be repeated.")
+    list[str] | None, typer.Option("--recognise", help="A space for recognizability, likewise; may be repeated.")
 ]
 
 
@@ -276,12 +279,15 @@ def study(
 
     if name not in STUDIES:
         raise unknown("study", name, STUDIES)
+    about: dict[str, Any] = {"command": f"draw study {name}", "config": {"study": name}, "seed": seed}
+    if out is not None:
+        runs.check_run(out, **about)  # before data are fetched
     concepts = load(data, split or SPLITS.get(data))
     folder = out or Path("runs/draw") / f"{name}-{concepts.name.replace('/', '-')}-s{seed}"
-    fingerprint = {concepts.name: concepts.fingerprint}
-    with runs.open_run(
-        folder, command=f"draw study {name}", config={"study": name}, seed=seed, data=fingerprint
-    ) as run:
+    with (
+        runs.open_run(folder, **about, data={concepts.name: concepts.fingerprint}) as run,
+        run.undone_if_refused(),
+    ):
         if not run.finished:
             run.save(STUDIES[name](run, seed, concepts))
     of_papers = concepts.name == "/".join(OMNIGLOT)  # what the papers say is about these concepts

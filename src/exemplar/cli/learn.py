@@ -169,10 +169,16 @@ def run(
     from exemplar.cli.learn_output import score_table, write_run
     from exemplar.errors import UserError
     from exemplar.learn.running import RunConfig, load_agent, run_learner
+    from exemplar.runs import check_run
+    from exemplar.seeds import digest
 
     if records and out is None:
         raise UserError("--records keeps trials in a run folder: name it with --out")
     config = RunConfig(experiment, rule, agent, rate, sessions, trials, variant)
+    asked = {**vars(config), "features": features, "stage": stage, "images": images, "records": records}
+    about: dict[str, Any] = {"command": "learn run", "config": asked, "seed": seed, "variant": variant}
+    if out is not None:
+        check_run(out, **about)
     if agent is not None:
         load_agent(agent)  # says what is wrong with it, before images are encoded for an hour
     seen = _features(features, stage, images, (subtasks, views, choices), config, device)
@@ -180,6 +186,8 @@ def run(
         raise UserError(
             "--records needs names of subtasks and images: put the arrays `subtask` and `image` beside `features`"
         )
+    if out is not None:
+        check_run(out, **about, data={"features": digest(seen.images, seen.warmup)})
     done = run_learner(config, seen, seed=seed)
     result: dict[str, Any] = {name: score.json() for name, score in done.scores.items()}
     result |= {"cpu_seconds": done.seconds[1], "cpu_seconds_simulation": done.seconds[0], "rule": config.name}
@@ -190,8 +198,7 @@ def run(
         result["curve"] = done.repeated.curves.accuracy.mean(axis=0).round(6).tolist()
     text = score_table(done.scores) + f"\n\n{done.seconds[1]:.2f} CPU seconds; features scaled by {done.scaled_by}."
     if out is not None:
-        source = {"features": features, "stage": stage, "images": images}
-        write_run(out, config, seen, done, source=source, records=records, seed=seed)
+        write_run(out, config, seen, done, source=asked, records=records, seed=seed)
         result["out"], text = str(out), f"{text} Kept in {out}."
     answer(result, as_json=json, text=text)
 
@@ -216,13 +223,16 @@ def score(
     from exemplar.cli.learn_output import verdict_json, verdict_text, write_verdict
     from exemplar.learn.benchmark import judge
     from exemplar.learn.outcomes import load_outcome
+    from exemplar.runs import check_run
 
+    about = {"record": record, "people": people, "other_images": other_images}
+    if out is not None:
+        check_run(out, command="learn score", config=about, seed=seed)
     model = load_outcome(record, experiment=experiment, images=images, catch=catch)
     theirs = load_outcome(people, experiment=model.experiment, images=images)
     verdict = judge(model, theirs, other_images=other_images, seed=seed)
     result = {**verdict_json(verdict), "experiment": model.experiment, "agent": model.agent, "seed": seed}
     if out is not None:
-        about = {"record": record, "people": people, "other_images": other_images}
         write_verdict(out, "learn score", verdict, (model, theirs), about=about, seed=seed)
         result["out"] = str(out)
     answer(result, as_json=json, text=verdict_text(verdict))
@@ -297,12 +307,15 @@ def compare(
     from exemplar.cli.learn_output import verdict_json, verdict_text, write_verdict
     from exemplar.learn.comparing import compare as compare_outcomes
     from exemplar.learn.outcomes import load_outcome
+    from exemplar.runs import check_run
 
+    about = {"first": first, "second": second, "other_images": other_images}
+    if out is not None:
+        check_run(out, command="learn compare", config=about, seed=seed)
     one, other = (load_outcome(path, experiment=experiment, images=images, catch=catch) for path in (first, second))
     verdict = compare_outcomes(one, other, other_images=other_images, seed=seed)
     result = {**verdict_json(verdict), "first": str(first), "second": str(second), "seed": seed}
     if out is not None:
-        about = {"first": first, "second": second, "other_images": other_images}
         write_verdict(out, "learn compare", verdict, (one, other), about=about, seed=seed)
         result["out"] = str(out)
     answer(result, as_json=json, text=verdict_text(verdict))

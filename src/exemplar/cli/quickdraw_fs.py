@@ -49,12 +49,14 @@ def cluster(
 ) -> None:
     """Steps 1 to 4: see each category's drawings in a space and part them into clusters, a category at a time."""
     from exemplar.draw.quickdraw_fs import ClusterConfig, cluster_folder
-    from exemplar.draw.quickdraw_fs.clusters import describe_clusters
+    from exemplar.draw.quickdraw_fs.clusters import COMMAND, describe_clusters
     from exemplar.engine import backend
     from exemplar.images.sources import obtain
+    from exemplar.runs import check_run
 
     config = ClusterConfig(form, space, set_aside, drawings, clusters, device=device)
     who = backend(engine, workers, address)
+    check_run(out, command=COMMAND, config=config, seed=seed)  # before gigabytes are fetched
     place = folder or obtain("quickdraw")
     about = describe_clusters(cluster_folder(out, place, config, spaces=spaces, seed=seed, backend=who))
     measures = ("size", "spread", "nearest_centre")

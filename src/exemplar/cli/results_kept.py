@@ -105,11 +105,11 @@ RESULTS = {
         "a ratio above 1. Intervals are over seeds; the classifier's rise is set against that of the few-shot learner of the "
         "same number, though they have nothing but the number in common.\n\n"
         "The classifier's loss turns up, the 5-shot ones' fall to the end, and for the 1-shot ones no rise can be told from "
-        "none: with the network of Table S1 it is clearly less than the classifier's, without the ReLU not clearly. Its "
-        "accuracy, which falls in the paper, does not fall here. What rises is how sure a learner is, of its errors too: at "
-        "the one temperature that suits it best (calibrated, where it was measured) nobody's loss turns up, the classifier's "
-        "no more than the others'. And a loss next to the lowest it ever was always looks risen, the lowest of many noisy "
-        "looks being lower than what it is a sample of; so we first took the 1-shot ones' for a quarter.\n\n"
+        "none: with the network of Table S1 it is clearly less than the classifier's, without the ReLU not clearly. The "
+        "classifier's accuracy, which falls in the paper, does not fall here. What rises is how sure a learner is, of its "
+        "errors too: at the one temperature that suits it best (calibrated, where it was measured) nobody's loss turns up, the "
+        "classifier's no more than the others'. And a loss next to the lowest it ever was always looks risen, the lowest of "
+        "many noisy looks being lower than what it is a sample of; so we first took the 1-shot ones' for a quarter.\n\n"
         "![Loss over steps, in training and on what is held out](s17.svg)",
         {},
         (),
@@ -126,18 +126,17 @@ RESULTS = {
         "beforehand, which it was not.\n\nNormalised as published, each drawing's 256 features divided by their own "
         "deviation, people's drawings are as diverse and original as by the authors' critics. This takes critics as in the "
         "released code, where nothing stands between the 256 features and the last layer. With the ReLU that Table S1 has "
-        "there (`exemplar spaces train simclr-omniglot-relu`) the features lie far from the origin, a drawing's own deviation "
-        "is mostly that offset, and the same numbers come out about half as large. Diversity that is not normalised has a "
-        "scale of its own in every training: 1.75 beside 1.29 says nothing.",
+        "there (`exemplar spaces train simclr-omniglot-relu --out mine`, then `exemplar draw score human --data omniglot --see "
+        "mine/simclr-omniglot-relu`) the features lie far from the origin, a drawing's own deviation is mostly that offset, "
+        "and the same numbers come out about half as large. Diversity that is not normalised has a scale of its own in every training: 1.75 beside 1.29 says nothing.",
         {
             ("recognizability_20_way", "people"): (0.978, AUTHORS),
             ("recognizability_all_way", "people"): (0.904, AUTHORS),
             ("diversity_raw", "people, moderate views"): (1.286, AUTHORS),
             ("diversity_raw", "people, coded views"): (1.286, AUTHORS),
             **{
-                (name, f"people, {views} views, {features}, {OWN}"): value
+                (name, f"people, {views} views, {OWN}"): value
                 for views in ("moderate", "coded")
-                for features in ("256 features", "128 projections")
                 for name, value in {
                     "diversity": (0.37, "Boutin et al. 2023, App. B"),
                     "largest_diversity": (0.66, "Boutin et al. 2023, App. B"),

@@ -37,9 +37,9 @@ class Critics:
                 raise UserError(f"the critic {again[0]} is named twice: name each once")
 
     def count_seen(self, concepts: Sequence[str], data_name: str) -> int:
-        """On how many of the concepts a critic was trained, of those that ship; any is an error unless allowed."""
+        """On how many of the concepts a critic was trained, of those with a card; any is an error unless allowed."""
         shipped, spaces = list_spaces(), [*self.see, *self.recognise, *([self.adapt] if self.adapt else [])]
-        cards = [load_card(space.name) for space in spaces if space.name in shipped]
+        cards = [load_card(space.name) for space in spaces if space.name in shipped or "/" in space.name]
         return max((check_unseen(card, concepts, data_name, allow_seen=self.allow_seen) for card in cards), default=0)
 
 

@@ -18,7 +18,7 @@ from exemplar.draw.tasks import DrawingTask, as_drawings
 from exemplar.errors import UserError, shortened, unknown
 from exemplar.files import first_line
 from exemplar.images.concepts import ConceptSet
-from exemplar.images.folder import load_folder, load_npz
+from exemplar.images.folder import composed, load_folder, load_npz
 from exemplar.records import Drawings
 from exemplar.spaces.inputs import as_bytes
 
@@ -53,7 +53,7 @@ def read_drawings(
     code = found.concept.code[order]
     images = found.take(order)
     drawings = Drawings.of(
-        agent=agent or path.resolve().stem,
+        agent=agent or composed(path.resolve().stem),
         data=task.data.name,
         concept=names[code],
         exemplar=task.exemplar[place[code]],
@@ -163,7 +163,7 @@ def _of_concepts(path: Path, size: int | None) -> ConceptSet:
 
 
 def _of_record(found: Drawings, task: DrawingTask, where: str, agent: str | None, invert: bool) -> Drawings:
-    """A record as it is, if it answers this task."""
+    """A record as it is (its names composed), if it answers this task."""
     if not len(found):
         raise UserError(f"{where} holds no drawings: {LAYOUT}")
     for column in ("agent", "data"):
@@ -172,17 +172,18 @@ def _of_record(found: Drawings, task: DrawingTask, where: str, agent: str | None
             raise UserError(
                 f"{where} holds drawings of {len(several)} {column}s ({shortened(several)}): save one by itself"
             )
-    if (data := found["data"].iloc[0]) != task.data.name:
+    if (data := composed(found["data"].iloc[0])) != task.data.name:
         raise UserError(f"the drawings in {where} are of {data}, the task is on {task.data.name}: give that --data")
-    place = _place(found["concept"], task, where)
+    concept = found["concept"].map({name: composed(name) for name in found["concept"].unique()})
+    place = _place(concept, task, where)
     if (found["exemplar"].to_numpy() != task.exemplar[place]).any():
         raise UserError(
             f"{where} was drawn after other exemplars than {task.chosen_by}: give --exemplar as it was then"
         )
     _check_size(found.image.shape[1:], task, where)
     images = as_bytes(found.image)
-    columns = {name: found[name] for name in Drawings.COLUMNS} | ({"agent": agent} if agent else {})
-    drawings = Drawings.of(**columns, image=255 - images if invert else images)
+    columns = {name: found[name] for name in Drawings.COLUMNS} | {"data": data, "concept": concept}
+    drawings = Drawings.of(**columns | ({"agent": agent} if agent else {}), image=255 - images if invert else images)
     _check_drawings(drawings, where)
     return drawings
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-import shutil
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -19,7 +17,6 @@ from exemplar.draw.measures import DEFAULT, ScoreConfig
 from exemplar.draw.scores import score_drawings
 from exemplar.draw.tasks import DrawingTask
 from exemplar.engine import progress
-from exemplar.errors import UserError
 from exemplar.files import write_npz
 from exemplar.images.concepts import ConceptSet
 from exemplar.records import Drawings
@@ -71,30 +68,14 @@ def judge_drawings(
         identity["training"] = training.fingerprint
     content = seeds.digest(plain(identity), data, seed, size=5)
     folder = out or RUNS / (re.sub(r"[^\w.@-]+", "-", agent)[:NAME] + f"-{content}")
-    try:
-        new = not folder.exists()
-    except OSError as problem:
-        raise UserError(f"{folder} cannot be a folder ({problem.strerror}): give --out another") from problem
-    try:
-        with open_run(folder, command="draw score", config=identity, seed=seed, data=data) as run:
-            if not run.finished:
-                judged = score_drawings(drawings, task, _watched(critics, run), config, training=training, seed=seed)
-                run.save(drawings)
-                run.save(judged.scores)
-                write_npz(folder / "judged.npz", {"exemplars": task.exemplars, "drawings": images, **judged.arrays()})
-    except UserError:
-        if new:
-            shutil.rmtree(folder, ignore_errors=True)
-            _remove_empty(*(RUNS, RUNS.parent) if out is None else ())
-        raise
+    opened = open_run(folder, command="draw score", config=identity, seed=seed, data=data)
+    with opened as run, run.undone_if_refused():
+        if not run.finished:
+            judged = score_drawings(drawings, task, _watched(critics, run), config, training=training, seed=seed)
+            run.save(drawings)
+            run.save(judged.scores)
+            write_npz(folder / "judged.npz", {"exemplars": task.exemplars, "drawings": images, **judged.arrays()})
     return folder
-
-
-def _remove_empty(*folders: Path) -> None:
-    """Those that hold nothing."""
-    for folder in folders:
-        with suppress(OSError):
-            folder.rmdir()
 
 
 @dataclass(frozen=True, eq=False)

@@ -25,7 +25,6 @@ from exemplar.images.catalogue import load
 from exemplar.images.concepts import ConceptSet
 from exemplar.records import Score, Scores
 from exemplar.runs import Run, open_run
-from exemplar.spaces.zoo import load_space
 from exemplar.stats import mean
 
 Study = Callable[[Run, int, ConceptSet], Scores]
@@ -72,18 +71,16 @@ def humans_result(run: Run, seed: int) -> Scores:
     ends, agent = (sampled.lo, sampled.hi), f"people by {one.space}, {EPISODES} episodes"
     scores.append(Score("recognizability_20_way", sampled.value, ends, sampled.n, agent=agent))
     for preset, critics in presets.items():
-        projections = replace(critics, see=tuple(load_space(space.name, layer="") for space in critics.see))
-        for normalise, judges, words in (
-            ("sample", critics, "256 features, divided by a drawing's own deviation"),
-            ("people", critics, "256 features, divided by people's spread"),
-            ("sample", projections, "128 projections, divided by a drawing's own deviation"),
+        looks = see_people(task, critics)
+        for normalise, words in (
+            ("sample", "divided by a drawing's own deviation"),
+            ("people", "divided by people's spread"),
         ):
-            config = replace(FEW_SPLITS, normalise=normalise)
-            found = score_looks(see_people(task, judges), config, seed=seed).scores
+            found = score_looks(looks, replace(FEW_SPLITS, normalise=normalise), seed=seed).scores
             agent = f"people, {preset} views, {words}"
             scores += _renamed(found, ("diversity",), agent) + _most(found, agent)
             scores += _renamed(found, ("originality",), agent)
-            if normalise == "people":
+            if normalise == "sample":
                 scores += _renamed(found, ("diversity_raw",), f"people, {preset} views")
     return _keep(run, scores)
 

@@ -41,7 +41,7 @@ def load_folder(
     path: Path, *, size: int | None = None, color: bool | None = None, invert: bool | None = None
 ) -> ConceptSet:
     """FOLDER/CONCEPT/IMAGE, or FOLDER/GROUP/CONCEPT/IMAGE (then a concept is called GROUP/CONCEPT). Images are read when
-    they are asked for; their headers now. The order is that of the names, item2 before item10.
+    they are asked for; their headers now. The order is that of the names, item2 before item10; names are `composed`.
 
     size: px, of the square all are resized to, by default the size they all have; color: RGB or grey, by default RGB if
     any image has colour; invert: 255 − each level, by default if the images are grey and their borders bright, so that ink
@@ -58,7 +58,7 @@ def load_folder(
         invert = not color and _is_on_white(pictures)
     shape = (size, size) if size is not None else _common_size(path, pictures)
     return ConceptSet.of(
-        path.resolve().name,
+        composed(path.resolve().name),
         Files([picture.path for picture in pictures], (*shape, 3) if color else shape, invert),
         concept=[picture.concept for picture in pictures],
         group=[picture.group for picture in pictures],
@@ -86,7 +86,16 @@ def load_npz(path: Path) -> ConceptSet:
             raise UserError(f"{path} has no array {name} (it holds {shortened(there)}): add it")
     images = _as_levels(path, arrays.pop("images"))
     labels = {name: _as_text(path, name, column, len(images)) for name, column in arrays.items()}
-    return ConceptSet.of(path.stem, images, labels["concept"], labels.get("group"), labels.get("maker"))
+    return ConceptSet.of(composed(path.stem), images, labels["concept"], labels.get("group"), labels.get("maker"))
+
+
+def composed(name: str) -> str:
+    """A name with its accents on its letters (NFC), as it is typed: macOS writes file names with the accents after them.
+
+    >>> len("e\\N{COMBINING ACUTE ACCENT}"), len(composed("e\\N{COMBINING ACUTE ACCENT}"))
+    (2, 1)
+    """
+    return unicodedata.normalize("NFC", name)
 
 
 def natural(name: str) -> tuple[object, ...]:
@@ -122,8 +131,8 @@ def _places(root: Path) -> list[tuple[Path, str, str]]:
                     raise UserError(f"{deeper[0]} is a level too deep: FOLDER/GROUP/CONCEPT/IMAGE.png is the most")
             if not images:
                 raise UserError(f"{concept} holds no images: add some, or remove it")
-            name = f"{first.name}/{concept.name}" if inner else concept.name
-            found += [(image, name, first.name if inner else "") for image in images]
+            name, group = composed(concept.name), composed(first.name)
+            found += [(image, f"{group}/{name}" if inner else name, group if inner else "") for image in images]
     return found
 
 
@@ -131,7 +140,7 @@ def _contents(folder: Path, above: Iterable[Path]) -> tuple[list[Path], list[Pat
     """Sub-folders and images of a folder, by name. above: it and the folders it lies in; a link back to one is passed
     over."""
     try:
-        entries = sorted(folder.iterdir(), key=lambda entry: natural(entry.name))
+        entries = sorted(folder.iterdir(), key=lambda entry: (natural(composed(entry.name)), entry.name))
     except OSError as problem:
         raise UserError(f"{folder} cannot be read ({problem.strerror}): mend its permissions") from problem
     folders: list[Path] = []
@@ -148,7 +157,18 @@ def _contents(folder: Path, above: Iterable[Path]) -> tuple[list[Path], list[Pat
             images.append(entry)
         else:
             raise UserError(f"{entry} is not an image ({', '.join(ENDINGS)}): move it out of the folder")
+    _check_told_apart([entry.name for entry in folders], f"{folder} has two folders")
     return folders, images
+
+
+def _check_told_apart(names: Iterable[str], whose: str) -> None:
+    """Refuse names that are the same once they are composed. whose: how the sentence begins."""
+    by_name: dict[str, str] = {}
+    for name in names:
+        if by_name.setdefault(composed(name), name) != name:
+            raise UserError(
+                f"{whose} called {name!r}, which differ only in how Unicode writes their letters: make them one"
+            )
 
 
 def _opened(path: Path, concept: str, group: str) -> Picture:
@@ -213,4 +233,6 @@ def _as_text(path: Path, name: str, labels: np.ndarray, n: int) -> list[str]:
         raise UserError(f"{path}: {name} must be ({n},), one label an image, it is {labels.shape}")
     if labels.dtype.kind not in "iuU":
         raise UserError(f"{path}: {name} must be text or whole numbers, it is {labels.dtype}")
-    return [str(label) for label in labels.tolist()]
+    text = [str(label) for label in labels.tolist()]
+    _check_told_apart(text, f"{path}: {name} has two names")
+    return [composed(label) for label in text]

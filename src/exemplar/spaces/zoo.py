@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from importlib import import_module, resources
 from pathlib import Path
 from typing import Any
@@ -83,16 +83,20 @@ def list_spaces(folder: Path | None = None) -> tuple[str, ...]:
 
 
 def load_card(name: str, folder: Path | None = None) -> Card:
-    """What the card of a space says."""
-    return _read_card(name, folder or shipped())[0]
+    """What the card of a space says. name, folder: as in `load_space`."""
+    return _read_card(*_find(name, folder))[0]
 
 
 def load_space(name: str, *, layer: str | None = None, folder: Path | None = None) -> NetworkSpace:
-    """A space by name; layer: another than its card's, "" for the output."""
-    card, weights_digest = _read_card(name, folder or shipped())
-    path = (folder or shipped()) / f"{name}.safetensors"
+    """A space by name: one that ships, one in a folder, or FOLDER/NAME, which is then what it is called.
+
+    layer: another than its card's, "" for the output.
+    """
+    stem, place = _find(name, folder)
+    card, weights_digest = _read_card(stem, place)
+    path = place / f"{stem}.safetensors"
     if not path.is_file():
-        raise UserError(f"there is no {path}: the space {name} has a card but no weights, install or train it again")
+        raise UserError(f"there is no {path}: the space {stem} has a card but no weights, install or train it again")
     try:
         content = path.read_bytes()
         weights = safetensors.torch.load(content)
@@ -103,7 +107,7 @@ def load_space(name: str, *, layer: str | None = None, folder: Path | None = Non
     space = _assemble(card, weights, card.layer if layer is None else layer, str(path))
     if seeds.digest(content) != weights_digest:
         raise UserError(f"{path} does not belong to the card beside it: install or train the space again")
-    return space
+    return replace(space, name=name)
 
 
 def save_space(folder: Path, network: nn.Module, card: Card) -> None:
@@ -181,6 +185,16 @@ def _assemble(card: Card, weights: Mapping[str, Tensor], layer: str, source: str
     network.load_state_dict(dict(weights))
     network.eval().requires_grad_(False)
     return NetworkSpace(card.name, network, card.input, layer)
+
+
+def _find(name: str, folder: Path | None) -> tuple[str, Path]:
+    """The name of a space within its folder, and the folder."""
+    path = Path(name)
+    if folder is not None or path.name == name:
+        return name, folder or shipped()
+    if not path.parent.is_dir():
+        raise UserError(f"there is no folder {path.parent}: name a space that ships, or FOLDER/NAME of one you trained")
+    return path.name, path.parent
 
 
 def _read_card(name: str, folder: Path) -> tuple[Card, str]:

@@ -77,9 +77,8 @@ def build_data(out: Path | str, clusters: Clusters, config: BuildConfig | None =
     out, config = Path(out), config or BuildConfig()
     built = _judged(out, clusters, config, seed)
     content = seeds.digest(clusters.words, clusters.size, clusters.spread, clusters.between)
-    with open_run(
-        out, command=COMMAND, config=config, seed=seed, data={f"clusters in {clusters.space}": content}
-    ) as run:
+    data = {f"clusters in {clusters.space}": content}
+    with open_run(out, command=COMMAND, config=config, seed=seed, data=data) as run, run.undone_if_refused():
         if not run.finished:
             for split in SPLITS:
                 _write_split(built, clusters, config, split, seed)

@@ -141,7 +141,8 @@ def cluster_folder(
     # by their names: a file that was cut can be replaced, and only its category is done again
     data = {f"quickdraw/{config.form}": seeds.digest([path.name for path in paths]), config.space: space.identity}
     files = fingerprint(paths)
-    with open_run(out, command=COMMAND, config=config, seed=seed, data=data, backend=backend) as run:
+    opened = open_run(out, command=COMMAND, config=config, seed=seed, data=data, backend=backend)
+    with opened as run, run.undone_if_refused(unless="categories/*.npz"):
         if not run.finished:
             categories = _categories(run, paths, config)
             place = out / "categories"
