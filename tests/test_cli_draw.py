@@ -406,13 +406,14 @@ def test_names_that_macos_wrote_are_those_that_were_typed(
     for form in ("NFC", "NFD"):
         for row, image in enumerate(task.data.images):
             concept = unicodedata.normalize(form, f"é{task.data.concept[row]}")
-            Path(form, "caractères", concept).mkdir(parents=True, exist_ok=True)
-            Image.fromarray(image).save(Path(form, "caractères", concept, f"{row}.png"))
+            for who, drawn in (("caractères", image), ("mirrored", image[:, ::-1])):
+                Path(form, who, concept).mkdir(parents=True, exist_ok=True)
+                Image.fromarray(drawn).save(Path(form, who, concept, f"{row}.png"))
     scores = []
     for data, who in (("NFC", "NFD"), ("NFD", "NFC"), ("NFD", "NFD")):
         asked = ("--data", f"{data}/caractères", "--exemplar", "random", "--n", "4", *CRITICS)
         found = draw("score", f"{who}/caractères", *asked, "--json").json()
         scores.append({name: value for name, value in found.items() if isinstance(value, dict)})
     assert scores[0] == scores[1] == scores[2]
-    page = draw("compare", "NFC/caractères", "NFD/caractères/", *asked, "--json")
+    page = draw("compare", "NFC/caractères", "NFD/mirrored", *asked, "--json")
     assert page.code == 0 and Path("comparison.html").is_file(), page.err

@@ -266,9 +266,8 @@ def test_a_place_is_refused_beforehand_as_it_would_be_later(tmp_path):
     (tmp_path / "file").write_text("mine")
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "thesis.tex").write_text("mine")
-    with open_run(tmp_path / "run"):
-        with pytest.raises(UserError, match="another process is at work"):
-            check_run(tmp_path / "run")
+    with open_run(tmp_path / "run"), pytest.raises(UserError, match="another process is at work"):
+        check_run(tmp_path / "run")
     for place, ways, data, sentence in (
         ("file", 5, None, "is a file: give --out a folder"),
         ("file/inside", 5, None, "cannot be written to"),

@@ -128,7 +128,8 @@ RESULTS = {
         "released code, where nothing stands between the 256 features and the last layer. With the ReLU that Table S1 has "
         "there (`exemplar spaces train simclr-omniglot-relu --out mine`, then `exemplar draw score human --data omniglot --see "
         "mine/simclr-omniglot-relu`) the features lie far from the origin, a drawing's own deviation is mostly that offset, "
-        "and the same numbers come out about half as large. Diversity that is not normalised has a scale of its own in every training: 1.75 beside 1.29 says nothing.",
+        "and the same numbers come out about half as large. Diversity that is not normalised has a "
+        "scale of its own in every training: 1.75 beside 1.29 says nothing.",
         {
             ("recognizability_20_way", "people"): (0.978, AUTHORS),
             ("recognizability_all_way", "people"): (0.904, AUTHORS),
