@@ -98,7 +98,7 @@ def test_a_loss_at_its_best_temperature_by_hand() -> None:
     assert calibrated_loss(torch.tensor([[1.0, 0.0]]), torch.tensor([1])) == pytest.approx(np.log(2), abs=1e-3)
 
 
-@given(st.integers(0, 2**32 - 1), st.floats(0.05, 20))
+@given(st.integers(0, 2**32 - 1), st.floats(1e-8, 1e8))
 @settings(deadline=None, max_examples=40)
 def test_a_loss_at_its_best_temperature_does_not_depend_on_sureness_and_is_never_larger(
     seed: int, factor: float
@@ -235,21 +235,6 @@ def test_the_exemplar_itself_is_no_query_and_ties_are_lost() -> None:
     features[data.exemplar, 0] = torch.arange(24.0)  # … but the exemplars, which would be right about themselves
     features[:, 1] = 1.0
     assert accuracies(features, data, seeds.torch_rng("ties"), ways=24)["accuracy_exemplar"] == pytest.approx(1 / 24)
-
-
-def test_turned_classes_are_classes_of_their_own_and_turn_together() -> None:
-    """Drawings of one class, all alike: an episode of eight shows both classes in each of their four turns."""
-    pixels = np.zeros((6, 16, 16), np.uint8)
-    pixels[:3, 1:4, 2:9] = 255
-    pixels[3:, 1:4, 2:3] = 255
-    data, network = Images.of(pixels, np.arange(2).repeat(3), ["a", "b"]), Pixels()
-    ProtoNet(ways=8, queries=2, quarter_turns=True).loss(network, data, seeds.torch_rng("turns"), 0)
-    seen = network.seen.view(8, 3, 16, 16)
-    assert torch.equal(seen, seen[:, :1].expand_as(seen))
-    turned = {
-        tuple(data.take(torch.tensor([row]))[0, 0].rot90(k).flatten().tolist()) for row in (0, 3) for k in range(4)
-    }
-    assert {tuple(image.flatten().tolist()) for image in seen[:, 0]} == turned and len(turned) == 8
 
 
 def test_new_classes_move_all_drawings_of_a_class_alike() -> None:

@@ -16,7 +16,7 @@ from torch.nn import functional
 
 from exemplar.errors import UserError
 from exemplar.spaces.conv4 import square_side
-from exemplar.spaces.protonet import check_drawings, sample_drawings
+from exemplar.spaces.protonet import check_drawings, sample_classes, sample_drawings
 from exemplar.spaces.quickdraw_networks import critic
 from exemplar.spaces.training_images import Images
 
@@ -27,8 +27,9 @@ Loss = Callable[[Tensor, Tensor], Tensor]  # a task's outputs (n, ways) and labe
 
 @dataclass(frozen=True)
 class Maml:
-    """network: a name in CRITICS, its last layer as wide as a task has ways. ways, shots, queries: classes of a task, and
-    support and query drawings of each; the first support drawing is the class's exemplar where the data has exemplars.
+    """network: a name in CRITICS (Table S1's, since nothing is measured in its features), its last layer as wide as a task has
+    ways. ways, shots, queries: classes of a task, and support and query drawings of each; the first support drawing is the
+    class's exemplar where the data has exemplars.
 
     tasks: of a meta-step; inner_steps, test_steps: of gradient descent on a task's support, in training and in testing;
     inner_rate: theirs (with the text's 0.01 it learns far more slowly); learning_rate: Adam's, which stays as it is; clip:
@@ -126,8 +127,7 @@ class Maml:
         exemplar_first: bool = True,
     ) -> tuple[Tensor, Tensor]:
         """Outputs (n_tasks, ways · queries, ways) for the queries of tasks at random, and their labels."""
-        lot = torch.rand((n_tasks, data.n_classes), generator=rng, device=rng.device)
-        classes = lot.topk(self.ways).indices.flatten()  # in random order: no output may belong to a class
+        classes = sample_classes(data.n_classes, n_tasks, self.ways, rng).flatten()
         each = self.shots + self.queries
         rows = sample_drawings(data, classes, each, rng, exemplar_first=exemplar_first)
         images = data.take(rows.flatten()).view(n_tasks, self.ways, each, *data.shape)

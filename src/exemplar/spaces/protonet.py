@@ -17,7 +17,6 @@ from exemplar.spaces.training_images import Images
 
 PART = 1024  # images encoded at once in validation
 TEST_WAYS, TEST_EPISODES = 20, 200
-TURNS = 4  # quarter turns of a class
 
 
 @dataclass(frozen=True)
@@ -28,7 +27,7 @@ class ProtoNet:
     learning_rate: Adam's, halved every `halve_after` epochs of `epoch` steps; 230 batches of 128 are Omniglot's weak-train
     once. new_classes: an augmentation preset drawn once a class and episode, which makes new classes
     ("quickdraw-protonet"); same_for_all: drawn once an episode instead, so that classes cannot be told apart by how they are
-    turned, moved and zoomed; quarter_turns: a class turned by 90, 180 or 270° is a class of its own.
+    turned, moved and zoomed.
     """
 
     network: str = "conv4-linear"
@@ -41,16 +40,16 @@ class ProtoNet:
     halve_after: int = 20
     new_classes: str | None = None
     same_for_all: bool = False
-    quarter_turns: bool = False
 
     def build(self, data: Images) -> Critic:
         if min(self.ways - 1, self.shots, self.queries, self.episodes, self.epoch, self.halve_after) < 1:
             raise UserError("an episode needs 2 ways or more, and at least 1 of everything else")
         if self.new_classes is not None:
             preset(self.new_classes)
-        n_classes = data.n_classes * (TURNS if self.quarter_turns else 1)
-        if n_classes < self.ways:
-            raise UserError(f"{self.ways}-way episodes need {self.ways} classes, the data has {n_classes}: lower ways")
+        if data.n_classes < self.ways:
+            raise UserError(
+                f"{self.ways}-way episodes need {self.ways} classes, the data has {data.n_classes}: lower ways"
+            )
         check_drawings(data, self.shots + self.queries)
         if data.held_out is not None:
             check_drawings(data.held_out, self.shots + self.queries)
@@ -61,16 +60,12 @@ class ProtoNet:
         self, network: nn.Module, data: Images, rng: torch.Generator, step: int
     ) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
         """Cross-entropy over an episode's classes, −‖query − prototype‖² being the logits."""
-        each, turns, device = self.shots + self.queries, TURNS if self.quarter_turns else 1, data.pixels.device
-        kinds = sample_classes(data.n_classes * turns, self.episodes, self.ways, rng).flatten()
-        images = data.take(sample_drawings(data, kinds // turns, each, rng).flatten())
-        alike = self.ways * each if self.same_for_all else each
-        groups = torch.arange(len(kinds) * each, device=device) // alike
-        if self.quarter_turns:
-            turn = (kinds % turns).repeat_interleave(each)[:, None, None, None]
-            for k in range(1, turns):
-                images = torch.where(turn == k, images.rot90(k, (2, 3)), images)
+        each = self.shots + self.queries
+        classes = sample_classes(data.n_classes, self.episodes, self.ways, rng).flatten()
+        images = data.take(sample_drawings(data, classes, each, rng).flatten())
         if self.new_classes is not None:
+            alike = self.ways * each if self.same_for_all else each
+            groups = torch.arange(len(images), device=images.device) // alike
             images = augment(images, preset(self.new_classes), rng, groups)
         return episode_loss(network(images).float().view(self.episodes, self.ways, each, -1), self.shots)
 
@@ -97,7 +92,7 @@ class ProtoNet:
 
 
 def sample_classes(n_classes: int, episodes: int, ways: int, rng: torch.Generator) -> torch.Tensor:
-    """(episodes, ways) int64: classes at random, distinct within an episode."""
+    """(episodes, ways) int64: classes at random and in random order, distinct within an episode."""
     return torch.rand((episodes, n_classes), generator=rng, device=rng.device).topk(ways).indices
 
 
