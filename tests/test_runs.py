@@ -208,7 +208,7 @@ def test_a_name_that_no_file_system_takes_is_refused(tmp_path):
 
 def refuse(folder: Path, problem: BaseException, **more) -> None:
     """A run in a folder that saves a table, and then comes to this end."""
-    with pytest.raises(type(problem)), open_run(folder) as run, run.undone_if_refused(**more):
+    with pytest.raises(type(problem)), open_run(folder, **more) as run:
         run.save(Scores.collect([Score("accuracy", 0.5, (0.4, 0.6), 10)]))
         raise problem
 
@@ -222,7 +222,7 @@ def test_a_run_that_is_refused_leaves_nothing_of_the_folders_made_for_it(tmp_pat
 
 
 def test_what_lies_beside_a_refused_run_stays(tmp_path):
-    with pytest.raises(UserError), open_run(tmp_path / "runs" / "mine") as run, run.undone_if_refused():
+    with pytest.raises(UserError), open_run(tmp_path / "runs" / "mine"):
         (tmp_path / "runs" / "notes.txt").write_text("mine")
         raise UserError("too few drawings: add some")
     assert [path.name for path in tmp_path.rglob("*")] == ["runs", "notes.txt"]
@@ -242,18 +242,14 @@ def test_a_run_that_was_stopped_stays_and_goes_on(tmp_path, problem):
 def test_a_refused_run_stays_where_it_was_told_or_has_work_done(tmp_path):
     (tmp_path / "there").mkdir()
     refuse(tmp_path / "there", UserError("too few drawings: add some"))
-    refuse(tmp_path / "done", UserError("a file is cut: fetch it again"), unless="*.parquet")
-    refuse(tmp_path / "not", UserError("a file is cut: fetch it again"), unless="*.npz")
+    refuse(tmp_path / "done", UserError("a file is cut: fetch it again"), keep="*.parquet")
+    refuse(tmp_path / "not", UserError("a file is cut: fetch it again"), keep="*.npz")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["done", "there"]
 
 
 def test_a_second_process_does_not_remove_what_the_first_works_on(tmp_path):
     with open_run(tmp_path / "run"):
-        with (
-            pytest.raises(UserError, match="another process"),
-            open_run(tmp_path / "run") as run,
-            run.undone_if_refused(),
-        ):
+        with pytest.raises(UserError, match="another process"), open_run(tmp_path / "run"):
             pass
         assert (tmp_path / "run" / "config.json").is_file()
 

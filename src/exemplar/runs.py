@@ -41,14 +41,12 @@ LIBRARIES = ("numpy", "scipy", "torch", "pandas", "pyarrow")
 
 @dataclasses.dataclass(frozen=True)
 class Run:
-    """An open run. identity: what config.json says; finished: it was done already when it was opened; made: the folders that
-    were not there before, its own first, then those it lies in."""
+    """An open run. identity: what config.json says; finished: it was done already when it was opened."""
 
     folder: Path
     identity: dict[str, Any]
     finished: bool
     backend: engine.Backend | None = None
-    made: tuple[Path, ...] = ()
 
     def map(self, function: Callable[[Any], Any], jobs: Iterable[Any], *, label: str = "working") -> list[Any]:
         """As `engine.map`, with results kept in this folder until the run is finished."""
@@ -62,18 +60,6 @@ class Run:
         """Write a table into the folder, named after its kind unless another name is given."""
         return table.save(self.folder, name)
 
-    @contextmanager
-    def undone_if_refused(self, *, unless: str = "") -> Iterator[None]:
-        """A user's mistake inside leaves nothing of the folders that were made for this run; whatever else ends it (Ctrl-C, a
-        kill, a bug of ours) leaves them, to go on there. unless: a pattern of files that are work done already; if there are
-        any, they stay for when the mistake is mended."""
-        try:
-            yield
-        except UserError:
-            if not unless or not any(self.folder.glob(unless)):
-                _remove(self.made)
-            raise
-
 
 @contextmanager
 def open_run(
@@ -85,14 +71,19 @@ def open_run(
     variant: str = "",
     data: dict[str, str] | None = None,
     backend: engine.Backend | None = None,
+    keep: str = "",
 ) -> Iterator[Run]:
-    """Begin a run, or go on with it. config: a dataclass or dict; data: name → fingerprint of what it reads."""
+    """Begin a run, or go on with it. config: a dataclass or dict; data: name → fingerprint of what it reads.
+
+    A user's mistake inside leaves nothing of the folders that were made for the run, unless there are files that match `keep`:
+    work done already, for when the mistake is mended. Whatever else ends it (Ctrl-C, a kill, a bug of ours) leaves them.
+    """
     folder = Path(folder)
     identity = _identity(command, config, seed, variant) | {"data": plain(data or {})}
     _agree(folder, identity)
     with _alone(folder) as made:
         before = read_json(folder / "provenance.json") if (folder / "provenance.json").exists() else {}
-        run = Run(folder, identity, before.get("state") == "finished", backend, () if before else made)
+        run = Run(folder, identity, before.get("state") == "finished", backend)
         if run.finished:
             yield run
             run.store.path.unlink(missing_ok=True)
@@ -103,7 +94,12 @@ def open_run(
         sessions = [*before.get("sessions", []), {"started": _now(), "host": platform.node(), "argv": sys.argv[1:]}]
         write_json(folder / "provenance.json", {"state": "running", "sessions": sessions, **_provenance(identity)})
         start = time.monotonic()
-        yield run
+        try:
+            yield run
+        except UserError:
+            if not before and not (keep and any(folder.glob(keep))):
+                _remove(made)
+            raise
         sessions[-1]["seconds"] = round(time.monotonic() - start, 3)
         known = [session["seconds"] for session in sessions if "seconds" in session]
         cost = {"duration_s": round(sum(known), 3), "sessions_killed": len(sessions) - len(known)}

@@ -284,10 +284,7 @@ def study(
         runs.check_run(out, **about)  # before data are fetched
     concepts = load(data, split or SPLITS.get(data))
     folder = out or Path("runs/draw") / f"{name}-{concepts.name.replace('/', '-')}-s{seed}"
-    with (
-        runs.open_run(folder, **about, data={concepts.name: concepts.fingerprint}) as run,
-        run.undone_if_refused(),
-    ):
+    with runs.open_run(folder, **about, data={concepts.name: concepts.fingerprint}) as run:
         if not run.finished:
             run.save(STUDIES[name](run, seed, concepts))
     of_papers = concepts.name == "/".join(OMNIGLOT)  # what the papers say is about these concepts

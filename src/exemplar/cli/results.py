@@ -101,7 +101,8 @@ def compute(name: str, folder: Path, seed: int) -> tuple[list[Any], dict[str, An
     if name not in RESULTS:
         raise unknown("result", name, RESULTS)
     data = {f"{name}/{split}": load(name, split).fingerprint for name, split in RESULTS[name].data}
-    with runs.open_run(folder, command=f"results run {name}", config={"result": name}, seed=seed, data=data) as run:
+    about: dict[str, Any] = {"command": f"results run {name}", "config": {"result": name}, "seed": seed}
+    with runs.open_run(folder, **about, data=data, keep="jobs.sqlite") as run:
         if not run.finished:
             find_function(RESULTS[name].function)(run, seed)
     return runs.load_scores(folder), runs.describe_run(folder)["provenance"]

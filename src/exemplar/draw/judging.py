@@ -68,8 +68,7 @@ def judge_drawings(
         identity["training"] = training.fingerprint
     content = seeds.digest(plain(identity), data, seed, size=5)
     folder = out or RUNS / (re.sub(r"[^\w.@-]+", "-", agent)[:NAME] + f"-{content}")
-    opened = open_run(folder, command="draw score", config=identity, seed=seed, data=data)
-    with opened as run, run.undone_if_refused():
+    with open_run(folder, command="draw score", config=identity, seed=seed, data=data) as run:
         if not run.finished:
             judged = score_drawings(drawings, task, _watched(critics, run), config, training=training, seed=seed)
             run.save(drawings)

@@ -78,7 +78,14 @@ def study(
     data = {split_of(task): load_subtasks(task, n).fingerprint for task, n in config.experiments}
     data[WARM_UP] = load_objects(WARM_UP).fingerprint
     with open_run(
-        folder, command="learn study", config=config, seed=seed, variant="paper", data=data, backend=backend
+        folder,
+        command="learn study",
+        config=config,
+        seed=seed,
+        variant="paper",
+        data=data,
+        backend=backend,
+        keep="jobs.sqlite",
     ) as run:
         if not run.finished:
             run_study(run, config, seed)

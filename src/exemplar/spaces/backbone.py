@@ -81,8 +81,8 @@ class Pretraining:
     number.
 
     learning_rate: SGD's (Nesterov, momentum 0.9), rising over `warm_up` steps, then falling as a cosine to 0; decay: of
-    kernels and matrices; smoothing: of labels; turn_weight: of the loss of the turns; jitter: largest relative change of
-    brightness, contrast and saturation; test_tasks: of validation.
+    kernels and matrices; turn_weight: of the loss of the turns; jitter: largest relative change of brightness, contrast and
+    saturation; test_tasks: of validation.
     """
 
     backbone: str = "wrn28-4"
@@ -93,7 +93,6 @@ class Pretraining:
     learning_rate: float = 0.1
     warm_up: int = 500
     decay: float = 5e-4
-    smoothing: float = 0.0
     turn_weight: float = 1.0
     jitter: float = 0.4
     test_tasks: int = 500
@@ -103,8 +102,8 @@ class Pretraining:
             raise UserError(
                 "a backbone needs a batch of 4, 8, … images, 1 step and mix or more, and 2 test tasks or more"
             )
-        if not (0 <= self.mixed <= 1 and 0 <= self.jitter < 1 and 0 <= self.smoothing < 1):
-            raise UserError("the mixed share must lie between 0 and 1, jitter and smoothing from 0 to below 1")
+        if not (0 <= self.mixed <= 1 and 0 <= self.jitter < 1):
+            raise UserError("the mixed share must lie between 0 and 1, jitter from 0 to below 1")
         data.check_batch(self.batch)
         if data.held_out is not None:
             check_tasks(data.held_out)
@@ -126,10 +125,10 @@ class Pretraining:
         stage = functional.one_hot((place * n_stages).long(), n_stages)
         classes, turns = network(images, share * stage)
 
-        label, loss = data.label[rows], partial(functional.cross_entropy, label_smoothing=self.smoothing)
+        label, loss = data.label[rows], functional.cross_entropy
         mixed, rest = classes[:quarter], loss(classes[quarter:], label[quarter:])
         own, other = loss(mixed, label[:quarter]), loss(mixed, label[:quarter].flip(0))
-        turning = functional.cross_entropy(turns, turn[half:])
+        turning = loss(turns, turn[half:])
         metrics = {
             "class_loss": own.lerp(other, share) / 4 + 3 * rest / 4,
             "turn_loss": turning,

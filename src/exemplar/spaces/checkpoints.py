@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import pickle
 import tempfile
@@ -14,11 +15,12 @@ from exemplar.errors import UserError
 from exemplar.files import DAMAGE, first_line, whole_file
 
 CHECKPOINT, CURVE = "checkpoint.pt", "curve.json"
-KEYS = {"identity", "network", "optimizer", "step", "curve", "seconds"}
+KEYS = {"identity", "network", "optimizer", "step", "curve", "totals", "seconds"}
 
 
 def load_checkpoint(folder: Path, identity: dict[str, str]) -> dict[str, Any]:
-    """identity, network, optimizer, step, curve, seconds; refused unless it is of this training."""
+    """identity, network, optimizer, step, curve, seconds, and totals: sums of what was seen since the curve's last entry;
+    refused unless it is of this training."""
     path = folder / CHECKPOINT
     try:
         there = torch.load(path, map_location="cpu", weights_only=True)
@@ -29,17 +31,15 @@ def load_checkpoint(folder: Path, identity: dict[str, str]) -> dict[str, Any]:
     for name in identity | there["identity"]:
         was, now = there["identity"].get(name, "nothing"), identity.get(name, "nothing")
         if was != now:
-            raise UserError(
-                f"{path} is of another training, its {name} is {was:.60}, not {now:.60}: give another folder"
-            )
+            raise UserError(f"{path} is of another training, with {name} {was:.60}, not {now:.60}: give another folder")
     return there
 
 
-def open_folder(folder: Path) -> None:
-    """Make the folder if need be, and see that it can be written to: better now than after hours."""
+def check_folder(folder: Path) -> None:
+    """See that the folder can be written to, or made where it is to be: better now than after hours. Nothing is left there."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
+        there = next(place for place in (folder, *folder.parents) if place.exists() or place.is_symlink())
+        with tempfile.TemporaryFile(dir=there):
             pass
     except OSError as problem:
         raise UserError(
@@ -49,7 +49,9 @@ def open_folder(folder: Path) -> None:
 
 def save_checkpoint(folder: Path, content: dict[str, Any]) -> None:
     """content: as `load_checkpoint` gives it; its curve is written beside it as JSON."""
+    buffer = io.BytesIO()  # torch's own writing hides a full disk in a RuntimeError
+    torch.save(content, buffer)
     with whole_file(folder / CHECKPOINT) as part:
-        torch.save(content, part)
+        part.write_bytes(buffer.getbuffer())
     with whole_file(folder / CURVE) as part:
         part.write_text(json.dumps(content["curve"], indent=1) + "\n")

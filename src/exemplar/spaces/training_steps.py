@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import multiprocessing
+import os
+import signal
+import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import torch
 from torch import nn
@@ -95,6 +100,44 @@ def tried_kernels() -> Iterator[None]:
         yield
     finally:
         torch.backends.cudnn.benchmark = before
+
+
+@contextmanager
+def stops_between_steps() -> Iterator[Callable[[], bool]]:
+    """Within, the first Ctrl-C interrupts nothing: what is given says whether there was one, for the loop to stop after a whole
+    step. The second stops at once, where a single process trains; several have to agree, and hear of it from their parent."""
+    asked = False
+    if (
+        threading.current_thread() is not threading.main_thread()
+        or signal.getsignal(signal.SIGINT) is not signal.default_int_handler
+    ):
+        yield lambda: False  # who has other plans for Ctrl-C keeps them
+        return
+
+    def ask(number: int, frame: Any) -> None:
+        nonlocal asked
+        several = multiprocessing.active_children() if multiprocessing.parent_process() is None else []
+        for process in several:
+            if process.pid is not None:
+                os.kill(process.pid, signal.SIGINT)
+        if asked and not several and multiprocessing.parent_process() is None:
+            raise KeyboardInterrupt
+        if not asked and not several and sys.stderr.isatty():  # a handler may have interrupted a print
+            os.write(sys.stderr.fileno(), b"\r\x1b[Kstopping after this step; Ctrl-C again stops at once\n")
+        asked = True
+
+    signal.signal(signal.SIGINT, ask)
+    try:
+        yield lambda: asked
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def any_device(fabric: Fabric, asked: bool) -> bool:
+    """Whether one of the devices was asked."""
+    if fabric.world_size == 1:
+        return asked
+    return bool(mean_over_devices(fabric, torch.tensor(float(asked), device=fabric.device)) > 0)
 
 
 def mean_over_devices(fabric: Fabric, values: torch.Tensor) -> torch.Tensor:

@@ -78,7 +78,7 @@ def build_data(out: Path | str, clusters: Clusters, config: BuildConfig | None =
     built = _judged(out, clusters, config, seed)
     content = seeds.digest(clusters.words, clusters.size, clusters.spread, clusters.between)
     data = {f"clusters in {clusters.space}": content}
-    with open_run(out, command=COMMAND, config=config, seed=seed, data=data) as run, run.undone_if_refused():
+    with open_run(out, command=COMMAND, config=config, seed=seed, data=data) as run:
         if not run.finished:
             for split in SPLITS:
                 _write_split(built, clusters, config, split, seed)

@@ -141,8 +141,8 @@ def cluster_folder(
     # by their names: a file that was cut can be replaced, and only its category is done again
     data = {f"quickdraw/{config.form}": seeds.digest([path.name for path in paths]), config.space: space.identity}
     files = fingerprint(paths)
-    opened = open_run(out, command=COMMAND, config=config, seed=seed, data=data, backend=backend)
-    with opened as run, run.undone_if_refused(unless="categories/*.npz"):
+    done = "categories/*.npz"
+    with open_run(out, command=COMMAND, config=config, seed=seed, data=data, backend=backend, keep=done) as run:
         if not run.finished:
             categories = _categories(run, paths, config)
             place = out / "categories"
