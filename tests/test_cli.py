@@ -153,7 +153,7 @@ def test_errors_offer_near_names():
 
 
 def test_a_name_no_file_system_takes_is_no_data_set(exemplar):
-    assert "there is no data set" in mistake(exemplar("data", "show", "a" * 300))
+    assert "there is no data set, folder or file" in mistake(exemplar("data", "show", "a" * 300))
 
 
 def test_who_is_stopped_is_told_that_what_is_done_is_kept(tmp_path):
@@ -164,3 +164,30 @@ def test_who_is_stopped_is_told_that_what_is_done_is_kept(tmp_path):
     running.send_signal(signal.SIGINT)
     _, said = running.communicate(timeout=120)
     assert running.returncode == 130 and "the same command goes on from there" in said
+
+
+@pytest.mark.parametrize(
+    ("words", "place"),
+    [
+        (("spaces", "encode", "simclr-glyphs-s0", "--data", "glyphs", "--out"), "x.npz"),
+        (("draw", "compare", "copies", "--data", "glyphs", "--html"), "x.html"),
+        (("results", "page", "--out"), "x.md"),
+        (("learn", "objects", "--objects", "4", "--views", "2", "--out"), "x.npz"),
+    ],
+)
+def test_a_place_where_no_file_can_be_is_refused_before_anything_long_begins(
+    words, place, tmp_path, exemplar, monkeypatch
+):
+    for long_work in (
+        "exemplar.images.catalogue.load",
+        "exemplar.cli.results.compute",
+        "exemplar.images.objects.load_objects",
+    ):
+        monkeypatch.setattr(long_work, lambda *_, **__: pytest.fail("something long began"))
+    (tmp_path / "file").write_text("mine")
+    assert "is a file, so nothing can be written at" in mistake(exemplar(*words, str(tmp_path / "file" / place)))
+    assert (tmp_path / "file").read_text() == "mine"
+    (tmp_path / place).mkdir()
+    said = mistake(exemplar(*words, str(tmp_path / place)))
+    assert "is a folder" in said or "is there already" in said
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(["file", place])

@@ -232,8 +232,8 @@ def test_a_critic_that_saw_the_concepts_is_refused_unless_allowed(
 
 # what is wrong → the words, and what is said; {mine} is an npz of a user's drawings
 WRONG = {
-    "nobody": (("score", "copie"), "there is no drawer 'copie': did you mean copies? .*nor is there a file or folder"),
-    "no such place": (("score", "nowhere.npz"), "nor is there a file or folder of that name"),
+    "nobody": (("score", "copie"), "there is no drawer, file or folder 'copie': did you mean copies?"),
+    "no such place": (("score", "nowhere.npz"), "there is no drawer, file or folder"),
     "redraw of what is no glyph": (("score", "redraw"), "programs of glyphs only, not of mine"),
     "no function": (("score", "json:nothing"), "there is no function in json 'nothing'"),
     "no critic": (("score", "copies", "--see", "simclr"), "there is no space 'simclr'"),
@@ -243,7 +243,7 @@ WRONG = {
     "not a number of drawings": (("score", "copies", "--n", "2"), "'--n'.* 3"),
     "more than fits": (("score", "copies", "--n", "999999999"), "people made 4 drawings .*, not 999999999"),
     "people": (("score", "people"), "did you mean human"),
-    "a name no file can have": (("score", "x" * 400), "nor is there a file or folder"),
+    "a name no file can have": (("score", "x" * 400), "there is no drawer, file or folder"),
     "a folder nobody can make": (("score", "copies", "--out", "x" * 400), "cannot be a folder"),
     "a critic twice": (("score", "copies", "--see", "simclr-glyphs-s0"), "simclr-glyphs-s0 is named twice"),
     "somebody twice": (("compare", "copies", "copies"), "copies is given twice"),

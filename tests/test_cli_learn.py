@@ -466,7 +466,7 @@ def test_one_shot_on_a_stage_keeps_what_its_records_tell(
     objects: dict[int, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pixels = PixelSpace(PhotoInput((12, 12)))  # a stage that costs nothing
-    monkeypatch.setattr("exemplar.learn.stage_space.load_stage", lambda name: pixels)
+    monkeypatch.setattr("exemplar.learn.stage_features.load_stage", lambda name: pixels)
     monkeypatch.setenv("EXEMPLAR_CACHE", str(tmp_path / "cache"))
     given = ("run", "--experiment", 2, "--stage", "a/b", "--images", objects[2], "--sessions", 150)
     found = say(*given, "--out", tmp_path / "run", "--records")

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import pty
 import shutil
 import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +20,15 @@ import torch
 
 from conftest import mistake
 from exemplar import seeds
+from exemplar.cli.spaces import encode_in_parts
+from exemplar.images.concepts import ConceptSet
+from exemplar.spaces.inputs import DrawingInput
 from exemplar.spaces.recipes import RECIPES
+from exemplar.spaces.space import PixelSpace
 from exemplar.spaces.zoo import list_spaces, load_card, load_space, shipped
 
 CRITIC = "protonet-omniglot-s0"
+LONG = 300 * "a"  # no file can be called this
 
 
 @pytest.fixture(scope="module")
@@ -43,6 +50,10 @@ def test_the_list_names_spaces_stages_and_recipes(exemplar: Any) -> None:
     assert found["recipes"] == list(RECIPES) and len(found["stages"]) >= 60
     text = exemplar("spaces", "list").out
     assert all(name in text for name in list_spaces()) and "efficientnet-lite0/" in text
+    layer = {space["name"]: space["layer"] for space in found["spaces"]}
+    assert layer[CRITIC] == "feature" and layer["maml-omniglot-s0"] is None  # which encode would refuse
+    (maml,) = (line for line in text.splitlines() if line.startswith("maml-omniglot-s0"))
+    assert "adapted to tasks" in maml and "feature" not in maml
 
 
 def test_a_card_is_shown_short_and_whole(exemplar: Any) -> None:
@@ -72,6 +83,53 @@ def test_stages_of_pretrained_networks_encode_too(exemplar: Any, drawings: Path,
     assert said.json()["features"] == [12, 2048]
 
 
+def test_an_encoding_that_was_stopped_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EXEMPLAR_CACHE", str(tmp_path))
+    images = ConceptSet.of("many", (seeds.rng("many").random((1100, 6, 6)) < 0.3).astype(np.uint8) * 255, ["c"] * 1100)
+    calls: list[int] = []
+
+    class Stopped(PixelSpace):
+        def encode(self, images: Any, *, device: str = "auto") -> np.ndarray:
+            calls.append(len(images))
+            if len(calls) == 2:
+                raise KeyboardInterrupt
+            return super().encode(images, device=device)
+
+    space = Stopped(DrawingInput((6, 6)))
+    with pytest.raises(KeyboardInterrupt):
+        encode_in_parts(space, images, "cpu")
+    assert len(list((tmp_path / "features" / "parts").iterdir())) == 1
+    found = encode_in_parts(space, images, "cpu")
+    assert calls == [512, 512, 512, 76]  # the first part is not computed again
+    np.testing.assert_array_equal(found, images.images.reshape(1100, -1) / 255)
+    assert not list((tmp_path / "features" / "parts").iterdir())
+    (tmp_path / "file").write_text("in the way")
+    monkeypatch.setenv("EXEMPLAR_CACHE", str(tmp_path / "file"))  # nothing can be kept there, which costs no result
+    np.testing.assert_array_equal(encode_in_parts(space, images, "cpu"), found)
+
+
+@pytest.mark.parametrize("name", [CRITIC, "efficientnet-lite0/stem"])
+def test_encoding_shows_how_far_it_is_on_a_terminal(tmp_path: Path, name: str) -> None:
+    images = (seeds.rng("many").random((513, 6, 6)) < 0.3).astype(np.uint8) * 255
+    np.savez(tmp_path / "many.npz", images=images, concept=np.array(["c"] * 513))
+    screen, terminal = pty.openpty()
+    words = ["spaces", "encode", name, "--data", "many.npz", "--device", "cpu"]
+    command = [sys.executable, "-c", "from exemplar.cli import main; main()", *words]
+    env = {**os.environ, "EXEMPLAR_CACHE": str(tmp_path / "cache"), "COLUMNS": "100", "TERM": "xterm"}
+    with subprocess.Popen(
+        command, cwd=tmp_path, env=env, stdout=subprocess.PIPE, stderr=terminal, text=True
+    ) as process:
+        os.close(terminal)
+        shown = b""
+        with suppress(OSError):  # how a terminal that everybody has left ends
+            while part := os.read(screen, 1000):
+                shown += part
+        assert process.wait() == 0 and process.stdout is not None
+        assert process.stdout.read().startswith("features.npz: 513 × ")
+    os.close(screen)
+    assert "looks at 513 drawings" in shown.decode() and "/2" in shown.decode()  # of two parts
+
+
 def test_omniglot_is_encoded_by_name_and_split(exemplar: Any, real_data: Any, tmp_path: Path) -> None:
     real_data("omniglot")
     out, env = tmp_path / "omniglot.npz", {"EXEMPLAR_CACHE": str(tmp_path / "cache")}
@@ -90,11 +148,12 @@ def test_a_space_is_trained_listed_and_used(exemplar: Any, drawings: Path, tmp_p
     said = exemplar(*words, cwd=tmp_path)
     assert said.code == 0 and said.err == "", said.err  # no library talks
     assert said.json()["step"] == 2 and 0 < said.json()["held_out_accuracy_random"] < 1
-    found = exemplar("spaces", "list", "--from", "mine", "--json", cwd=tmp_path).json()
-    assert [space["name"] for space in found["spaces"]] == ["simclr-glyphs-s9"]
-    card = exemplar("spaces", "card", "simclr-glyphs-s9", "--from", "mine", "--json", cwd=tmp_path).json()
+    (tmp_path / "mine" / "package.json").write_text('{"name": "somebody else\'s"}')
+    found = exemplar("spaces", "list", "mine/", "--json", cwd=tmp_path).json()
+    assert [space["name"] for space in found["spaces"]] == ["mine/simclr-glyphs-s9"]
+    card = exemplar("spaces", "card", "mine/simclr-glyphs-s9", "--json", cwd=tmp_path).json()
     assert (card["seed"], card["training"]["steps"], len(card["concepts"])) == (9, 2, 779)
-    used = ("spaces", "encode", "simclr-glyphs-s9", "--from", "mine", "--data", drawings, "--json")
+    used = ("spaces", "encode", "mine/simclr-glyphs-s9", "--data", drawings, "--json")
     assert exemplar(*used, cwd=tmp_path).json()["features"] == [12, 256]
     before = files(tmp_path)
     said = exemplar("spaces", "train", "simclr-glyphs-s9", "--steps", "1", "--out", "mine", cwd=tmp_path)
@@ -106,7 +165,10 @@ def test_a_space_is_trained_listed_and_used(exemplar: Any, drawings: Path, tmp_p
     ("words", "says"),
     [
         (("card", "protonet-omniglot"), "did you mean protonet-omniglot-s"),
-        (("card", CRITIC, "--from", "nowhere"), f"there is no space '{CRITIC}'"),
+        (("card", f"nowhere/{CRITIC}"), "there is no folder nowhere: name a space that ships, FOLDER/NAME"),
+        (("card", "efficientnet-lite0/head"), "a pretrained network or a stage of one: encode with NETWORK/LAYER"),
+        (("list", "nowhere"), "there is no folder nowhere"),
+        (("list", ""), "a folder without a name"),
         (("train", "protonet-glyphs9"), "there is no recipe 'protonet-glyphs9': did you mean protonet-glyphs"),
         (("train", "simclr-glyphs-s9", "--steps", "0"), "Invalid value for '--steps'"),
         (("train", "simclr-glyphs-s9", "--device", "gpu"), "there is no device 'gpu'"),
@@ -115,6 +177,11 @@ def test_a_space_is_trained_listed_and_used(exemplar: Any, drawings: Path, tmp_p
         (("encode", CRITIC, "--data", "DRAWINGS", "--layer", "featur"), "did you mean feature"),
         (("encode", CRITIC, "--data", "DRAWINGS", "--out", "features.csv"), "features are an npz"),
         (("encode", CRITIC, "--data", "DRAWINGS", "--out", "/proc/nowhere/f.npz"), "cannot be written"),
+        (("encode", CRITIC, "--data", "DRAWINGS", "--out", f"{LONG}.npz"), "cannot be written (File name too long)"),
+        (
+            ("encode", "efficientnet-lite0", "--data", "DRAWINGS"),
+            "write NETWORK/LAYER, as in efficientnet-lite0/block03; its",
+        ),
         (("encode", "efficientnet-lite0/blok03", "--data", "DRAWINGS"), "did you mean block03"),
         (("encode", "efficientnet-lite0/head", "--data", "DRAWINGS", "--layer", "head"), "leave --layer out"),
     ],
@@ -153,7 +220,9 @@ def test_images_that_a_critic_cannot_see(exemplar: Any, tmp_path: Path, images: 
     assert list(files(tmp_path)) == ["wrong.npz"]
 
 
-@pytest.mark.parametrize("kind", ["truncated", "another architecture", "another space's", "no weights", "a cut card"])
+@pytest.mark.parametrize(
+    "kind", ["truncated", "another network's", "another space's", "no weights", "a cut card", "conv4"]
+)
 def test_a_damaged_space_of_ones_own(exemplar: Any, drawings: Path, tmp_path: Path, kind: str) -> None:
     mine = tmp_path / "mine"
     shutil.copytree(shipped() / "concepts", mine / "concepts")
@@ -163,7 +232,7 @@ def test_a_damaged_space_of_ones_own(exemplar: Any, drawings: Path, tmp_path: Pa
     match kind:
         case "truncated":
             weights.write_bytes(weights.read_bytes()[:-1000])
-        case "another architecture":
+        case "another network's":
             weights.write_bytes((shipped() / "simclr-quickdraw-s0.safetensors").read_bytes())
         case "another space's":
             weights.write_bytes((shipped() / "protonet-omniglot-s1.safetensors").read_bytes())
@@ -171,10 +240,11 @@ def test_a_damaged_space_of_ones_own(exemplar: Any, drawings: Path, tmp_path: Pa
             weights.unlink()
         case "a cut card":
             card.write_text(card.read_text()[:500])
-    said = exemplar("spaces", "encode", CRITIC, "--from", "mine", "--data", drawings, cwd=tmp_path)
-    says = {"truncated": "damaged", "another architecture": "does not hold the weights of a conv4",
-            "another space's": "does not belong to the card", "no weights": "no weights", "a cut card": "damaged"}  # fmt: skip
-    assert says[kind] in mistake(said)
+        case "conv4":  # whose weights have the same names and shapes
+            card.write_text(card.read_text().replace('"conv4-linear"', '"conv4"'))
+    said = exemplar("spaces", "encode", f"mine/{CRITIC}", "--data", drawings, cwd=tmp_path)
+    says = {"truncated": "damaged", "no weights": "no weights", "a cut card": "damaged"}
+    assert says.get(kind, "do not belong together") in mistake(said)
     assert not (tmp_path / "features.npz").exists()
 
 
@@ -205,7 +275,7 @@ def test_a_training_killed_at_any_moment_goes_on_to_the_same_weights(exemplar: A
     assert not list((tmp_path / "killed").rglob("*.part"))
 
 
-def test_the_learning_curves_of_a_space_are_a_figure(exemplar, tmp_path):
+def test_the_learning_curves_of_a_space_are_a_figure(exemplar: Any, tmp_path: Path) -> None:
     said = exemplar("spaces", "card", "wrn28-4-cifar-fs", "--figure", tmp_path / "curve.svg", "--json")
     picture = (tmp_path / "curve.svg").read_text(encoding="utf-8")
     assert said.code == 0 and len(said.json()["curve"]) == 10
@@ -213,3 +283,101 @@ def test_the_learning_curves_of_a_space_are_a_figure(exemplar, tmp_path):
     assert "call curve.txt something.svg" in mistake(
         exemplar("spaces", "card", "wrn28-4-cifar-fs", "--figure", "curve.txt", cwd=tmp_path)
     )
+    shutil.copytree(shipped() / "concepts", tmp_path / "concepts")
+    page = json.loads((shipped() / f"{CRITIC}.json").read_text())
+    for curve in ([], [{"step": 1, "loss_se": 2.0}]):
+        (tmp_path / f"{CRITIC}.json").write_text(json.dumps({**page, "curve": curve}))
+        said = exemplar("spaces", "card", f"./{CRITIC}", "--figure", "none.svg", cwd=tmp_path)
+        assert "has no learning curve" in mistake(said) and not (tmp_path / "none.svg").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("protonet-glyphs-s" + "9" * 5000, "99999999999999999999… is no seed of protonet-glyphs"),
+        ("protonet-glyphs-s" + "9" * 250, "is no seed of protonet-glyphs"),
+        ("simclr-glyphs-s00", "00 is no seed of simclr-glyphs: write a whole number below 4294967296, without leading"),
+        ("conv4-64-cifar-fs", "EXEMPLAR_DATA names"),
+    ],
+    ids=["5000 digits", "250 digits", "leading zeros", "no data"],
+)
+def test_a_training_that_cannot_begin_leaves_no_folder(exemplar: Any, tmp_path: Path, name: str, says: str) -> None:
+    env = {"EXEMPLAR_DATA": str(tmp_path / "nowhere"), "EXEMPLAR_CACHE": str(tmp_path / "cache")}
+    assert says in mistake(exemplar("spaces", "train", name, "--out", "mine", cwd=tmp_path, env=env))
+    assert not (tmp_path / "mine").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "place", "sentence"),
+    [
+        (["spaces", "list"], "exemplar.spaces.zoo.list_spaces", "exemplar: stopped\n"),
+        (
+            ["spaces", "train", "simclr-glyphs", "--debug"],
+            "exemplar.spaces.recipes.train_space",
+            "exemplar: stopped; what was kept so far stays, the same command goes on from there\n",
+        ),
+    ],
+    ids=["keeps nothing", "goes on"],
+)
+def test_ctrl_c_promises_only_what_the_command_keeps(
+    tmp_path: Path, words: list[str], place: str, sentence: str
+) -> None:
+    module, _, function = place.rpartition(".")
+    code = (
+        f"import sys, {module} as module\n"
+        "def pressed(*given, **named): raise KeyboardInterrupt\n"
+        f"module.{function} = pressed\n"
+        "from exemplar.cli import main; main()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, *words], capture_output=True, text=True, cwd=tmp_path, timeout=120
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", sentence)
+
+
+def test_what_goes_on_after_ctrl_c_is_a_command() -> None:
+    import typer
+
+    from exemplar.cli import GOING_ON, app
+
+    def names(command: Any, path: str = "") -> list[str]:
+        below = getattr(command, "commands", {})
+        return [name for key, sub in below.items() for name in names(sub, f"{path} {key}")] or [path.strip()]
+
+    assert set(GOING_ON) <= set(names(typer.main.get_command(app)))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("devices", [1, 2])
+def test_a_training_stopped_before_its_first_checkpoint_goes_on(exemplar: Any, tmp_path: Path, devices: int) -> None:
+    """Ctrl-C in a terminal, as soon as the bar is there: only the process itself gets it here, and tells the others."""
+    env = {"OMP_NUM_THREADS": "1", "COLUMNS": "80"}
+    words = f"spaces train simclr-glyphs-s9 --steps 6 --device cpu --devices {devices} --out".split()
+    whole = exemplar(*words, "whole", cwd=tmp_path, env=env)
+    assert whole.code == 0 and whole.err == "", whole.err
+    command = [sys.executable, "-c", "from exemplar.cli import main; main()", *words, "stopped"]
+    ours, theirs = os.openpty()
+    process = subprocess.Popen(
+        command,
+        cwd=tmp_path,
+        env={**os.environ, **env},
+        stdout=subprocess.DEVNULL,
+        stderr=theirs,
+        start_new_session=True,
+    )
+    os.close(theirs)
+    shown = b""
+    while b"1/6 steps" not in shown:
+        shown += os.read(ours, 4096)
+    process.send_signal(signal.SIGINT)
+    with suppress(OSError):  # a terminal that nobody writes to any more
+        while chunk := os.read(ours, 4096):
+            shown += chunk
+    assert process.wait(timeout=60) == 130
+    assert shown.endswith(b"\r\nexemplar: stopped; what was kept so far stays, the same command goes on from there\r\n")
+    assert (tmp_path / "stopped" / "training" / "simclr-glyphs-s9" / "checkpoint.pt").exists()
+    assert exemplar(*words, "stopped", cwd=tmp_path, env=env).code == 0
+    about = [load_card("simclr-glyphs-s9", tmp_path / name) for name in ("whole", "stopped")]
+    assert about[0].curve == about[1].curve
+    one, other = (tmp_path / name / "simclr-glyphs-s9.safetensors" for name in ("whole", "stopped"))
+    assert one.read_bytes() == other.read_bytes()

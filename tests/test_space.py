@@ -264,6 +264,16 @@ def test_an_input_the_network_was_not_made_for() -> None:
         tiny(shown=DrawingInput((9, 9))).encode(drawings(), device="cpu")
 
 
+def test_an_input_that_does_not_fit_into_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_size: int, **_kind: object) -> torch.Tensor:
+        raise RuntimeError("can't allocate memory")
+
+    space, images = tiny(), drawings()
+    monkeypatch.setattr(torch, "zeros", full)
+    with pytest.raises(UserError, match="cannot see images of 8 × 8 px .*allocate"):
+        space.encode(images, device="cpu")
+
+
 def test_weights_that_give_nan_are_told() -> None:
     space = tiny()
     with torch.no_grad():
@@ -290,6 +300,9 @@ def test_devices(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_inputs_have_their_limits() -> None:
     for make in (
         lambda: DrawingInput((0, 5)),
+        lambda: DrawingInput((5.0, 5.0)),  # type: ignore[arg-type]
+        lambda: DrawingInput((100_000, 100_000)),
+        lambda: PhotoInput((5, 5), mean=(0.0, float("nan"), 0.0)),
         lambda: DrawingInput(threshold=1.0),
         lambda: PhotoInput((5, 5), scale=(1.0, 0.0, 1.0)),
         lambda: PixelSpace(DrawingInput(), blur=-1.0),

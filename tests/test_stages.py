@@ -19,6 +19,7 @@ from exemplar.spaces.stages import (
     Encoder,
     encode_layers,
     encode_stages,
+    is_pretrained,
     layer_features,
     layer_shapes,
     list_stages,
@@ -204,8 +205,15 @@ def test_features_that_are_not_finite_name_layer_and_image(small: Encoder, pixel
 
 @pytest.mark.parametrize("stage", ["efficientnet-lite0", "/block03", "efficientnet-lite0/", ""])
 def test_a_name_that_is_no_stage_is_refused(stage: str, pixels: np.ndarray) -> None:
-    with pytest.raises(UserError, match="NETWORK/LAYER"):
+    with pytest.raises(UserError, match="NETWORK/LAYER") as error:
         encode_stages([stage], pixels)
+    assert ("block15, head, logits" in str(error.value)) == ("lite0" in stage)
+
+
+def test_a_name_before_a_slash_is_a_network_if_there_is_one_and_else_a_folder() -> None:
+    names = ("efficientnet-lite0/head", "efficientnet-lite2", "timm:resnet50/layer3", "transformers:a/b/encoder")
+    assert all(map(is_pretrained, names))
+    assert not any(map(is_pretrained, ("mine/efficientnet-lite0", "efficientnet-lite9/head", "timm/resnet50", "", "/")))
 
 
 def test_an_unknown_network_is_refused(pixels: np.ndarray) -> None:

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import json
+import os
+import resource
+import signal
+import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -20,6 +25,7 @@ from exemplar.spaces.protonet import ProtoNet
 from exemplar.spaces.simclr import SimClr
 from exemplar.spaces.training import Trained, train
 from exemplar.spaces.training_images import Images
+from exemplar.spaces.training_steps import step_bar
 
 Objectives = ProtoNet | SimClr | Classifier
 PROTONET = ProtoNet(ways=8, epoch=2, halve_after=3)
@@ -114,6 +120,100 @@ def test_a_killed_training_ends_with_the_same_bytes(
     assert {path.name for path in (tmp_path / "killed").iterdir()} == {CHECKPOINT, CURVE}
 
 
+def interrupting(monkeypatch: pytest.MonkeyPatch, objective: Any, at: int, times: int = 1) -> None:
+    """Ctrl-C is pressed in the middle of a step."""
+    loss = type(objective).loss
+
+    def interrupted(self: Any, network: nn.Module, data: Images, rng: torch.Generator, step: int) -> Any:
+        for _ in range(times if step == at else 0):
+            os.kill(os.getpid(), signal.SIGINT)
+        return loss(self, network, data, rng, step)
+
+    monkeypatch.setattr(type(objective), "loss", interrupted)
+
+
+@pytest.mark.parametrize("at", [0, 2, 4, 7])
+def test_ctrl_c_keeps_the_last_whole_step_and_the_training_ends_with_the_same_bytes(
+    at: int, data: Images, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = train(PROTONET, data, steps=9, seed=3, every=5)
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        interrupting(patch, PROTONET, at)
+        train(PROTONET, data, steps=9, seed=3, every=5, folder=tmp_path)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert torch.load(tmp_path / CHECKPOINT, weights_only=True)["step"] == at + 1
+    assert [entry["step"] for entry in json.loads((tmp_path / CURVE).read_text())] == ([5] if at >= 4 else [])
+    resumed = train(PROTONET, data, steps=9, seed=3, every=5, folder=tmp_path)
+    assert weights(resumed) == weights(whole) and resumed.curve == whole.curve
+
+
+def test_a_second_ctrl_c_stops_at_once(data: Images, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    interrupting(monkeypatch, Parabola(), at=1, times=2)
+    with pytest.raises(KeyboardInterrupt):
+        train(Parabola(), data, steps=4, seed=0, folder=tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+def test_who_has_other_plans_for_ctrl_c_keeps_them(data: Images, monkeypatch: pytest.MonkeyPatch) -> None:
+    heard: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, frame: heard.append(number))
+    try:
+        interrupting(monkeypatch, Parabola(), at=1)
+        assert len(train(Parabola(), data, steps=3, seed=0).curve) == 1
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert heard == [signal.SIGINT]
+
+
+def test_a_training_stopped_between_two_looks_cannot_end_there(
+    data: Images, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        interrupting(patch, Parabola(), at=1)
+        train(Parabola(), data, steps=4, seed=0, folder=tmp_path)
+    with pytest.raises(UserError, match="trained for 2 steps already: ask for more"):
+        train(Parabola(), data, steps=2, seed=0, folder=tmp_path)
+    assert [entry["step"] for entry in train(Parabola(), data, steps=3, seed=0, folder=tmp_path).curve] == [3]
+
+
+def test_a_full_disk_is_one_sentence_and_leaves_the_earlier_checkpoint(data: Images, tmp_path: Path) -> None:
+    train(PROTONET, data, steps=2, seed=0, folder=tmp_path)
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, limits[1]))
+    try:
+        with pytest.raises(
+            UserError, match=r"checkpoint\.pt cannot be written \(File too large\): choose another place"
+        ):
+            train(PROTONET, data, steps=4, seed=0, folder=tmp_path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_the_bar_shows_what_matters_in_80_columns_and_ends_its_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    screen = Terminal()
+    monkeypatch.setattr(sys, "stderr", screen)
+    monkeypatch.setenv("COLUMNS", "80")
+    curve_entry = {
+        "step": 10_000, "loss": 1.23456, "class_loss": 1.1, "turn_loss": 0.1, "accuracy": 0.7, "turn_accuracy": 0.9,
+        "held_out_accuracy_1_shot": 0.61234, "held_out_accuracy_1_shot_se": 0.004, "held_out_accuracy_5_shot": 0.78123,
+        "held_out_accuracy_5_shot_se": 0.003,
+    }  # fmt: skip
+    with pytest.raises(KeyboardInterrupt), step_bar(20_000, shown=True) as show:
+        show(1)
+        show(10_000, curve_entry)
+        raise KeyboardInterrupt
+    first, then = screen.getvalue().split("\r\x1b[K")[1:]
+    assert first == "1/20000 steps  "  # nobody can know yet how long it takes
+    assert then.startswith("10000/20000 steps, ") and " s left  held-out accuracy 1 shot 0.612, 5 shot 0.781" in then
+    assert len(then) == 80 and then.endswith("\n")
+
+
 def test_a_seed_decides_everything_and_torchs_own_generator_nothing(data: Images) -> None:
     before = torch.random.get_rng_state()
     once = train(PROTONET, data, steps=3, seed=0)
@@ -176,13 +276,13 @@ def test_a_finished_training_is_only_read(data: Images, tmp_path: Path) -> None:
 def test_a_checkpoint_of_another_training_is_refused(data: Images, tmp_path: Path) -> None:
     train(PROTONET, data, steps=2, seed=0, folder=tmp_path)
     before = (tmp_path / CHECKPOINT).read_bytes()
-    with pytest.raises(UserError, match="its network is 'conv4-linear', not 'conv3-wide'"):
+    with pytest.raises(UserError, match="another training, with network 'conv4-linear', not 'conv3-wide'"):
         train(replace(PROTONET, network="conv3-wide"), data, steps=4, seed=0, folder=tmp_path)
-    with pytest.raises(UserError, match="its objective is ProtoNet, not SimClr"):
+    with pytest.raises(UserError, match="with objective ProtoNet, not SimClr"):
         train(SimClr(batch=8), data, steps=4, seed=0, folder=tmp_path)
-    with pytest.raises(UserError, match="its seed is 0, not 1"):
+    with pytest.raises(UserError, match="with seed 0, not 1"):
         train(PROTONET, data, steps=4, seed=1, folder=tmp_path)
-    with pytest.raises(UserError, match="its data is"):
+    with pytest.raises(UserError, match="with data "):
         train(PROTONET, strokes("other"), steps=4, seed=0, folder=tmp_path)
     assert (tmp_path / CHECKPOINT).read_bytes() == before
 
@@ -219,13 +319,19 @@ def test_a_checkpoint_is_never_unpickled(data: Images, tmp_path: Path) -> None:
         train(Parabola(), data, steps=2, seed=0, folder=tmp_path)
 
 
-def test_a_training_that_diverges_stops_and_keeps_the_last_good_checkpoint(data: Images, tmp_path: Path) -> None:
+def test_a_training_that_diverges_stops_and_keeps_the_last_good_checkpoint(
+    data: Images, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     @dataclass(frozen=True)
     class Diverging(Parabola):
         def rate(self, step: int) -> float:
             return 1.0 if step < 4 else 1e30
 
     with pytest.raises(UserError, match=r"diverged, its loss is (inf|nan): lower the learning rate"):
+        train(Diverging(), data, steps=20, seed=0, every=4, folder=tmp_path)
+    assert torch.load(tmp_path / CHECKPOINT, weights_only=True)["step"] == 4
+    interrupting(monkeypatch, Parabola(), at=6)
+    with pytest.raises(UserError, match="diverged"):  # stopped by hand, too, it keeps no such weights
         train(Diverging(), data, steps=20, seed=0, every=4, folder=tmp_path)
     assert torch.load(tmp_path / CHECKPOINT, weights_only=True)["step"] == 4
 
@@ -246,6 +352,7 @@ def test_asking_for_a_gpu_where_there_is_none_is_refused(data: Images) -> None:
         ({"steps": 0}, "at least 1 step"),
         ({"every": 0}, "at least 1 step"),
         ({"devices": 0}, "0 devices"),
+        ({"devices": 10_000, "device": "cpu"}, "10000 devices were asked for, cpu offers"),
     ],
 )
 def test_bad_options_are_refused(options: dict[str, Any], message: str, data: Images) -> None:
@@ -325,5 +432,5 @@ def test_two_devices_train_one_network_on_twice_the_data(data: Images, tmp_path:
     assert len(trained.curve) == 2
     assert weights(trained) != weights(train(PROTONET, data, steps=6, seed=0, device="cpu"))
     assert weights(train(PROTONET, data, steps=6, seed=0, devices=2, device="cpu", folder=tmp_path)) == weights(trained)
-    with pytest.raises(UserError, match="its seed is 0, not 1"):
+    with pytest.raises(UserError, match="with seed 0, not 1"):
         train(PROTONET, data, steps=9, seed=1, devices=2, device="cpu", folder=tmp_path)

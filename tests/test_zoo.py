@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,11 +14,24 @@ from hypothesis import strategies as st
 from torch import nn
 
 from exemplar import seeds
+from exemplar.draw.critics import Critics
 from exemplar.errors import UserError
 from exemplar.spaces import zoo
 from exemplar.spaces.inputs import DrawingInput, PhotoInput
-from exemplar.spaces.space import NetworkSpace
-from exemplar.spaces.zoo import Card, build_network, check_unseen, list_spaces, load_card, load_space, save_space
+from exemplar.spaces.space import NetworkSpace, PixelSpace
+from exemplar.spaces.watched import Watched
+from exemplar.spaces.zoo import (
+    Card,
+    build_network,
+    check_unseen,
+    list_spaces,
+    load_card,
+    load_space,
+    save_space,
+    shipped,
+)
+
+TOGETHER = "do not belong together .*other weights, or for another architecture, config, layer or input"
 
 
 class TinyCritic(nn.Module):
@@ -33,9 +47,15 @@ class TinyCritic(nn.Module):
         return self.last(self.norm(self.convolution(x)).flatten(1))
 
 
+class TwiceCritic(TinyCritic):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return 2 * super().forward(x)
+
+
 @pytest.fixture(autouse=True)
 def registered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(zoo.ARCHITECTURES, "tiny", f"{__name__}:TinyCritic")
+    monkeypatch.setitem(zoo.ARCHITECTURES, "tiny-twice", f"{__name__}:TwiceCritic")
 
 
 CARD = Card(
@@ -49,7 +69,7 @@ CARD = Card(
     seed=0,
     training={"objective": "protonet", "ways": 60},
     curve=[{"step": 0, "loss": 1.5}, {"step": 10, "loss": 0.5}],
-    scores={"accuracy": {"value": 0.9, "ci95": [0.8, 1.0], "n": 150}},
+    scores={"held_out_accuracy": 0.9, "held_out_loss": 1},
     seconds=12.5,
     versions={"torch": "2"},
 )
@@ -91,8 +111,48 @@ def test_a_space_in_a_folder_can_be_named_by_its_path(folder: Path) -> None:
     assert space.identity == load_space(CARD.name, folder=folder).identity
     with pytest.raises(UserError, match="did you mean tiny-made-up-s0"):
         load_space(f"{folder}/tiny-made-up")
-    with pytest.raises(UserError, match="there is no folder .*nowhere: name a space that ships, or FOLDER/NAME"):
+    with pytest.raises(UserError, match="there is no folder .*nowhere: name a space that ships, FOLDER/NAME"):
         load_space(f"{folder}/nowhere/{CARD.name}")
+    for name in ("efficientnet-lite0", "efficientnet-lite0/head"):
+        with pytest.raises(UserError, match="a pretrained network or a stage of one: encode with NETWORK/LAYER"):
+            load_space(name)
+
+
+def test_a_loaded_space_is_asked_what_it_was_trained_on_wherever_it_lies(folder: Path) -> None:
+    namesake = replace(CARD, name="simclr-omniglot-s0", data="glyphs/weak-train")  # one that ships saw Omniglot
+    save_space(folder, network(), namesake)
+    for space in (load_space(namesake.name, folder=folder), load_space(f"{folder}/{namesake.name}", layer="")):
+        assert space.card is not None and space.card.data == "glyphs/weak-train"
+        plain = NetworkSpace(space.name, space.network, space.input, space.layer)
+        assert plain.card is None and plain.identity == space.identity
+        critics = Critics((Watched(space),), (PixelSpace(CARD.input),), allow_seen=True)
+        assert critics.count_seen(CARD.concepts[:2], "glyphs/weak-test") == 2
+        assert critics.count_seen(CARD.concepts[:2], "omniglot/weak-test") == 0
+        with pytest.raises(UserError, match="trained on 2 of these 2"):
+            replace(critics, allow_seen=False).count_seen(CARD.concepts[:2], "glyphs/weak-test")
+        assert Critics((plain,), (plain,)).count_seen(CARD.concepts[:2], "glyphs/weak-test") == 0  # nobody says
+
+
+def test_only_what_has_weights_and_a_card_is_listed(folder: Path) -> None:
+    (folder / "package.json").write_text("{}")
+    (folder / "lonely.safetensors").write_bytes(b"")
+    assert list_spaces(folder) == (CARD.name,)
+    for place in (folder / "nowhere", folder / "package.json", folder / ("a" * 300)):
+        with pytest.raises(UserError, match="there is no folder"):
+            list_spaces(place)
+
+
+def test_what_ships_is_small() -> None:
+    assert sum(path.stat().st_size for path in shipped().glob("*.safetensors")) < 25_000_000  # bytes
+
+
+@pytest.mark.parametrize("name", list_spaces())
+def test_shipped_cards_are_what_saving_writes(name: str, tmp_path: Path) -> None:
+    save_space(tmp_path, load_space(name).network, load_card(name))
+    written = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert len(written) == 3
+    for path in written:
+        assert path.read_bytes() == (shipped() / path.relative_to(tmp_path)).read_bytes()
 
 
 def test_weights_are_bfloat16_and_the_same_bytes_each_time(folder: Path, tmp_path: Path) -> None:
@@ -139,7 +199,9 @@ def test_a_space_that_is_not_there(folder: Path) -> None:
             load_space(name, folder=folder)
     with pytest.raises(UserError, match="did you mean tiny-made-up-s0"):
         load_space("tiny-made-up", folder=folder)
-    assert list_spaces(folder / "nowhere") == ()
+    for name in ("a" * 300, f"{folder}/{'a' * 300}", f"{folder}/{'a' * 300}/b"):  # no file can be called this
+        with pytest.raises(UserError, match="there is no (space|folder)"):
+            load_card(name)
     (folder / f"{CARD.name}.safetensors").unlink()
     with pytest.raises(UserError, match="a card but no weights"):
         load_space(CARD.name, folder=folder)
@@ -171,17 +233,16 @@ def test_weights_of_another_network(folder: Path) -> None:
     good = path.read_bytes()
     save_space(folder, network(6), replace(CARD, name="wide", config={"width": 6}))
     path.write_bytes((folder / "wide.safetensors").read_bytes())
-    with pytest.raises(UserError, match=r"does not hold the weights of a tiny .*convolution.bias"):
+    with pytest.raises(UserError, match="do not belong together"):
         load_space(CARD.name, folder=folder)
     save_space(folder, network(seed=1), replace(CARD, name="other"))
     path.write_bytes((folder / "other.safetensors").read_bytes())
-    with pytest.raises(UserError, match="does not belong to the card"):
+    with pytest.raises(UserError, match="do not belong together"):
         load_space(CARD.name, folder=folder)
-    tensors = safetensors.torch.load(good)
-    del tensors["last.bias"]
-    path.write_bytes(safetensors.torch.save(tensors))
-    with pytest.raises(UserError, match=r"last\.bias missing"):
-        load_space(CARD.name, folder=folder)
+    path.write_bytes(good)
+    load_space(CARD.name, folder=folder)
+    with pytest.raises(UserError, match=r"does not hold the weights of a tiny .*convolution.bias"):
+        save_space(folder, network(6), CARD)
 
 
 def test_pickles_are_not_opened(folder: Path) -> None:
@@ -197,16 +258,29 @@ def test_pickles_are_not_opened(folder: Path) -> None:
         (lambda page: page.update(seed="zero"), "seed"),
         (lambda page: page.update(input={"kind": "sound"}), "sound"),
         (lambda page: page.update(input=3), "int"),
-        (lambda page: page["input"].update(size=[0, 0]), "at least 1"),
+        (lambda page: page["input"].update(size=[0, 0]), "damaged .*from 1 to 10,000"),
+        (lambda page: page["input"].update(size=[8.0, 8.0]), "damaged .*whole numbers"),
+        (lambda page: page["input"].update(size=[100_000, 100_000]), "damaged .*from 1 to 10,000"),
+        (lambda page: page["input"].update(size=[9, 9]), TOGETHER),
+        (lambda page: page["input"].update(threshold=0.4), TOGETHER),
+        (lambda page: page["input"].update(threshold="0.3"), "damaged"),
+        (lambda page: page.update(input={"kind": "photo", "size": [8, 8], "mean": ["a", "b", "c"]}), "damaged"),
+        (lambda page: page.update(scores={"accuracy": "high"}), "damaged .*scores"),
+        (lambda page: page.update(scores={"accuracy": None}), "damaged .*scores"),
+        (lambda page: page.update(scores={"accuracy": float("nan")}), "damaged .*scores"),
+        (lambda page: page.update(scores={"accuracy": 10**400}), "damaged .*scores"),
+        (lambda page: page.update(curve=[1, 2]), "damaged .*curve"),
+        (lambda page: page.update(curve=[{"loss": 1.0}]), "damaged .*step"),
+        (lambda page: page.update(curve=[{"step": 1, "loss": "low"}]), "damaged .*curve"),
         (lambda page: page["input"].update(colour=1), "colour"),
         (lambda page: page.update(name="other"), "card of other"),
         (lambda page: page.update(format=99), "update exemplar"),
         (lambda page: page.update(concepts={"digest": "00"}), "damaged"),
-        (lambda page: page.update(architecture="conv9"), "no architecture"),
-        (lambda page: page.update(config={"height": 4}), "cannot be built"),
-        (lambda page: page.update(config={"width": -4}), "cannot be built"),
-        (lambda page: page.update(config={"width": 5}), "does not hold"),
-        (lambda page: page.update(layer="nowhere"), "no layer"),
+        (lambda page: page.update(architecture="tiny-twice"), TOGETHER),  # of the same weights, by name and shape
+        (lambda page: page.update(architecture="conv9"), TOGETHER),
+        (lambda page: page.update(config={"height": 4}), TOGETHER),
+        (lambda page: page.update(config={}), TOGETHER),  # which builds the same network, but was not written
+        (lambda page: page.update(layer="last"), TOGETHER),
     ],
 )
 def test_a_card_that_is_wrong_is_told_in_a_sentence(folder: Path, change: object, told: str) -> None:
@@ -237,21 +311,25 @@ def test_an_altered_list_of_concepts_is_told(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "card",
+    ("change", "told"),
     [
-        replace(CARD, name="a/b"),
-        replace(CARD, name=""),
-        replace(CARD, name=".."),
-        replace(CARD, config={"width": 5}),
-        replace(CARD, layer="nowhere"),
-        replace(CARD, architecture="conv9"),
-        replace(CARD, scores={"accuracy": float("nan")}),
-        replace(CARD, training={"made by": object()}),
+        ({"name": "a/b"}, "cannot be called"),
+        ({"name": ""}, "cannot be called"),
+        ({"name": ".."}, "cannot be called"),
+        ({"config": {"width": 5}}, "does not hold the weights"),
+        ({"config": {"width": -4}}, "cannot be built with width=-4"),
+        ({"config": {"height": 4}}, "cannot be built with height=4"),
+        ({"layer": "nowhere"}, "no layer"),
+        ({"architecture": "conv9"}, "no architecture"),
+        ({"scores": {"accuracy": float("nan")}}, "scores"),
+        ({"scores": {"accuracy": {"value": 0.9}}}, "scores"),
+        ({"curve": [{"loss": 0.9}]}, "step"),
+        ({"training": {"made by": object()}}, "cannot be written as JSON"),
     ],
 )
-def test_what_could_not_be_loaded_is_not_saved(tmp_path: Path, card: Card) -> None:
-    with pytest.raises(UserError):
-        save_space(tmp_path, network(), card)
+def test_what_could_not_be_loaded_is_not_saved(tmp_path: Path, change: dict[str, Any], told: str) -> None:
+    with pytest.raises(UserError, match=told):
+        save_space(tmp_path, network(), replace(CARD, **change))
     assert not list(tmp_path.iterdir())
 
 
@@ -266,3 +344,8 @@ def test_a_network_with_nan_is_not_saved(tmp_path: Path) -> None:
 def test_the_shipped_architectures_can_be_built() -> None:
     for name in ("conv4", "conv3-wide", "resnet"):
         assert sum(p.numel() for p in build_network(name, {}).parameters()) > 0
+
+
+def test_a_network_of_which_a_part_is_missing_is_refused_without_a_warning() -> None:
+    with pytest.raises(UserError, match="conv4 cannot be built with channels=0"):
+        build_network("conv4", {"channels": 0})

@@ -10,7 +10,7 @@ import tokenize
 import zipfile
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
@@ -42,8 +42,22 @@ def whole_file(path: Path) -> Iterator[Path]:
     except OSError as problem:
         raise UserError(f"{path} cannot be written ({problem.strerror or problem}): choose another place") from problem
     finally:
-        if part.is_file():
+        with suppress(OSError):  # it has been moved, or could not be there at all: a name too long, no such place
             part.unlink()
+
+
+def check_place(path: Path) -> None:
+    """Refuse, before anything long begins, a place where no file can be written; nothing is made there."""
+    try:
+        there = next(place for place in (path.parent, *path.parent.parents) if place.exists())
+        if path.is_dir():
+            raise UserError(f"{path} is a folder: give the file in it a name")
+        if not there.is_dir():
+            raise UserError(f"{there} is a file, so nothing can be written at {path}: choose another place")
+        if not os.access(there, os.W_OK):
+            raise UserError(f"{there} cannot be written to: choose another place")
+    except OSError as problem:
+        raise UserError(f"{path} cannot be written ({problem.strerror}): choose another place") from problem
 
 
 def write_npz(path: Path, arrays: dict[str, np.ndarray]) -> None:

@@ -13,6 +13,10 @@ from exemplar.cli import data, draw, learn, results, runs, spaces, tour
 from exemplar.errors import UserError
 
 STOPPED = 130  # the exit code of Ctrl-C
+GOING_ON = (  # commands that keep what they have done, and go on from there when they are called again
+    "tour", "data fetch", "spaces train", "spaces encode", "draw score", "draw compare", "draw quickdraw-fs cluster",
+    "learn study", "results run",
+)  # fmt: skip
 
 app = typer.Typer(
     help="What can you do after seeing something once? The same few-shot visual tasks for people and machines.",
@@ -57,7 +61,9 @@ def main() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
     except KeyboardInterrupt:
-        code = say("stopped; what is done is kept, the same command goes on from there", STOPPED)
+        going_on = " ".join([*words, ""]).startswith(tuple(f"{name} " for name in GOING_ON))
+        kept = "; what was kept so far stays, the same command goes on from there" if going_on else ""
+        code = say(f"stopped{kept}", STOPPED)
     except UserError as problem:
         code = say(str(problem), 2)
         if debug:

@@ -101,11 +101,11 @@ class Question:
     def task(self) -> DrawingTask:
         from exemplar import seeds
         from exemplar.draw.inputs import FEWEST
-        from exemplar.draw.judging import Watched
         from exemplar.draw.scores import as_many_people
         from exemplar.draw.tasks import centre_of, make_task
         from exemplar.errors import UserError
         from exemplar.images.catalogue import load
+        from exemplar.spaces.watched import Watched
         from exemplar.spaces.zoo import load_space
 
         self.config()  # before anything long begins
@@ -217,14 +217,14 @@ def compare(
     from exemplar.draw.scores import as_many_people
     from exemplar.draw.tasks import PEOPLE
     from exemplar.errors import UserError
+    from exemplar.files import check_place
     from exemplar.report.draw import write_comparison
     from exemplar.report.draw_runs import describe_judged
 
     started = time.monotonic()
     if html.suffix.lower() not in (".html", ".htm"):
         raise UserError(f"the comparison is a page: call {html} something.html")
-    if html.is_dir():
-        raise UserError(f"{html} is a folder: give --html another name")
+    check_place(html)
     if again := [name for name in who if who.count(name) > 1]:
         raise UserError(f"{again[0]} is given twice: give each once")
     scored = {name: Path(name) for name in who if (Path(name) / "judged.npz").is_file()}
@@ -322,7 +322,7 @@ def find_drawings(
     if not is_there(who):
         if who == PEOPLE:
             raise UserError(f"there is no drawer '{who}': did you mean {HUMAN}, the data's own drawings?")
-        raise UserError(f"{unknown('drawer', who, (HUMAN, *AGENTS))}; nor is there a file or folder of that name")
+        raise unknown("drawer, file or folder", who, (HUMAN, *AGENTS))
     return read_drawings(who, task, agent=agent, invert=invert, size=size)
 
 

@@ -343,7 +343,7 @@ def _features(
         return load_features(features)
     from exemplar.images.objects import ObjectsConfig
     from exemplar.learn.running import make_task
-    from exemplar.learn.stage_space import check_stage, encode_stimuli
+    from exemplar.learn.stage_features import check_stage, encode_stimuli
     from exemplar.learn.stimuli import built_in_stimuli, public_stimuli
 
     if images is None:

@@ -31,8 +31,9 @@ def cluster(
         typer.Option("--folder", help="Where the files of Quick, Draw! are; the data's place unless given."),
     ] = None,
     form: Annotated[str, typer.Option("--form", help="strokes (.ndjson) or bitmaps (.npy).")] = "strokes",
-    space: Annotated[str, typer.Option("--space", help="Where distances are measured.")] = "simclr-quickdraw-s0",
-    spaces: Annotated[Path | None, typer.Option("--from", help="The folder of spaces you trained.")] = None,
+    space: Annotated[
+        str, typer.Option("--space", help="Where distances are measured; FOLDER/NAME for your own.")
+    ] = "simclr-quickdraw-s0",
     set_aside: Annotated[
         int, typer.Option("--set-aside", min=0, help="Drawings of each category that come first and are left out.")
     ] = 15_000,
@@ -58,7 +59,7 @@ def cluster(
     who = backend(engine, workers, address)
     check_run(out, command=COMMAND, config=config, seed=seed)  # before gigabytes are fetched
     place = folder or obtain("quickdraw")
-    about = describe_clusters(cluster_folder(out, place, config, spaces=spaces, seed=seed, backend=who))
+    about = describe_clusters(cluster_folder(out, place, config, seed=seed, backend=who))
     measures = ("size", "spread", "nearest_centre")
     rows = [(name.replace("_", " "), *about[name].values()) for name in measures]
     text = pairs({key: value for key, value in about.items() if key not in measures})

@@ -64,9 +64,10 @@ def page(
     import tempfile
 
     from exemplar.errors import UserError
-    from exemplar.files import whole_file
+    from exemplar.files import check_place, whole_file
     from exemplar.report.results import committed, differences, write_results
 
+    check_place(out)
     changed: list[str] = []
     for name, result in RESULTS.items():
         kept = committed(name)

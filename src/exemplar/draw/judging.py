@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from exemplar import seeds
 from exemplar.draw.critics import Critics, load_critics
@@ -16,17 +14,13 @@ from exemplar.draw.inputs import stack
 from exemplar.draw.measures import DEFAULT, ScoreConfig
 from exemplar.draw.scores import score_drawings
 from exemplar.draw.tasks import DrawingTask
-from exemplar.engine import progress
 from exemplar.files import write_npz
 from exemplar.images.concepts import ConceptSet
 from exemplar.records import Drawings
 from exemplar.runs import Run, open_run, plain
-from exemplar.spaces.inputs import Input
-from exemplar.spaces.space import Images, Space
-from exemplar.store import Store, pack, package_sources, unpack
+from exemplar.spaces.watched import Watched
 
 RUNS = Path("runs/draw")
-PART = 512  # images between two steps of the bar
 NAME = 60  # letters of an agent's name in its folder's: file systems take no more than 255 bytes
 
 
@@ -77,58 +71,6 @@ def judge_drawings(
     return folder
 
 
-@dataclass(frozen=True, eq=False)
-class Watched:
-    """A space that shows how far it is. store: a run's, to keep the features in for when it is stopped."""
-
-    space: Space
-    store: Store | None = None
-
-    @property
-    def name(self) -> str:
-        return self.space.name
-
-    @property
-    def layer(self) -> str:
-        return self.space.layer
-
-    @property
-    def input(self) -> Input:
-        return self.space.input
-
-    @property
-    def identity(self) -> str:
-        return self.space.identity
-
-    def encode(self, images: Images, *, device: str = "auto") -> np.ndarray:
-        """(n, d) float32, as the space has it."""
-        parts = [np.arange(start, min(start + PART, len(images))) for start in range(0, len(images), PART)]
-        kept = self._kept(images, parts)
-        features = []
-        total = len(parts) if len(parts) > 1 else 0  # what takes no time needs no bar
-        with progress(f"{self.name} looks at {len(images)} drawings", total=total) as advance:
-            for rows, (key, packed) in zip(parts, kept, strict=True):
-                found = unpack(packed) if packed else self.space.encode(_take(images, rows), device=device)
-                if self.store and not packed:
-                    self.store.put(key, pack(found))
-                features.append(found)
-                advance()
-        return np.concatenate(features)
-
-    def _kept(self, images: Images, parts: list[np.ndarray]) -> list[tuple[str, bytes | None]]:
-        """The key of each part of the images, and its features where the store has them."""
-        if self.store is None:
-            return [("", None)] * len(parts)
-        name = (package_sources(), self.identity)
-        keys = [seeds.digest(name, _take(images, rows)) for rows in parts]
-        kept = self.store.get(keys)
-        return [(key, kept.get(key)) for key in keys]
-
-
 def _watched(critics: Critics, run: Run) -> Critics:
     see, recognise = (tuple(Watched(s, run.store) for s in spaces) for spaces in (critics.see, critics.recognise))
     return replace(critics, see=see, recognise=recognise)
-
-
-def _take(images: Images, rows: np.ndarray) -> np.ndarray:
-    return images.take(rows) if isinstance(images, ConceptSet) else images[rows]

@@ -11,12 +11,12 @@ from exemplar import seeds
 from exemplar.draw.certainty import Resamples, sample_resamples
 from exemplar.draw.critics import Critics, Seen, load_critics
 from exemplar.draw.inputs import FEWEST
-from exemplar.draw.judging import Watched
 from exemplar.draw.measures import Looks
 from exemplar.draw.tasks import PEOPLE, DrawingTask, people_rows
 from exemplar.errors import UserError
 from exemplar.images.concepts import ConceptSet
 from exemplar.spaces.space import Space, encode_kept
+from exemplar.spaces.watched import Watched
 from exemplar.spaces.zoo import load_space
 
 MOST = 20  # drawings of a concept in a study, Omniglot's number: memory stays bounded, and data sets compare

@@ -87,8 +87,7 @@ def load(name: str, split: str | None = None, *, size: int | None = None) -> Con
         return entry.load(split or entry.default, size)
     path = Path(name).expanduser()
     if not os.path.exists(path):  # noqa: PTH110 (which knows names too long for a file system, and says no)
-        problem = unknown("data set", name, CATALOGUE)
-        raise UserError(f"{problem}; nor is there a folder or file of that name") from None
+        raise unknown("data set, folder or file", name, CATALOGUE)
     if split is not None:
         raise UserError(f"{name} is your own: it has no splits, leave --split out")
     from exemplar.images.folder import load_folder, load_npz

@@ -16,7 +16,7 @@ from scipy.spatial.transform import Rotation
 
 from exemplar import engine
 from exemplar.errors import UserError
-from exemplar.files import PART, write_npz
+from exemplar.files import PART, check_place, write_npz
 from exemplar.images.objects import ObjectsConfig, Views, load_objects, views
 from exemplar.images.objects.views import SIZES
 from exemplar.images.objects.views import TRAINING as TRAINING_VIEW
@@ -45,6 +45,7 @@ def write_objects(
     if out.suffix == ".npz":
         if out.exists():
             raise UserError(f"{out} is there already: give --out a new file, or remove this one")
+        check_place(out)
         stimuli = built_in_stimuli(experiment, config)
         _write_archive(out, stimuli)
         return stimuli

@@ -10,6 +10,8 @@ import numpy as np
 from exemplar.errors import UserError
 from exemplar.images.pixels import binarised, resize
 
+LARGEST = 10_000  # px a side: an image of more takes gigabytes on its way through a network
+
 
 @dataclass(frozen=True)
 class DrawingInput:
@@ -45,8 +47,10 @@ class PhotoInput:
 
     def __post_init__(self) -> None:
         _check_size(self.size)
-        if len(self.mean) != 3 or len(self.scale) != 3 or not min(self.scale) > 0:
-            raise UserError("a photograph needs three means and three scales above 0, one a channel")
+        if len(self.mean) != 3 or len(self.scale) != 3 or not np.isfinite([*self.mean, *self.scale]).all():
+            raise UserError("a photograph needs three means and three scales, finite numbers, one a channel")
+        if min(self.scale) <= 0:
+            raise UserError(f"the scales {self.scale} must lie above 0: each channel is divided by its own")
 
     def prepare(self, images: np.ndarray) -> np.ndarray:
         """images: (n, h, w[, 3]) uint8 → (n, 3, *size) float32."""
@@ -73,5 +77,7 @@ def as_bytes(images: np.ndarray) -> np.ndarray:
 
 
 def _check_size(size: tuple[int, int]) -> None:
-    if len(size) != 2 or min(size) < 1:
-        raise UserError(f"an input of size {size} cannot be: give height and width in px, at least 1")
+    if len(size) != 2 or not all(isinstance(side, int | np.integer) and 1 <= side <= LARGEST for side in size):
+        raise UserError(
+            f"an input of size {size} cannot be: give height and width in px, whole numbers from 1 to {LARGEST:,}"
+        )

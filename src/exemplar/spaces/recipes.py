@@ -20,18 +20,19 @@ from torch import nn
 from exemplar import __version__
 from exemplar.errors import UserError, unknown
 from exemplar.spaces.backbone import Pretraining
-from exemplar.spaces.checkpoints import open_folder
+from exemplar.spaces.checkpoints import check_folder
 from exemplar.spaces.devices import find_device
 from exemplar.spaces.meta import Maml
 from exemplar.spaces.protonet import ProtoNet
 from exemplar.spaces.simclr import SimClr
-from exemplar.spaces.training import Trained, train
+from exemplar.spaces.training import Trained, check_devices, train
 from exemplar.spaces.training_images import Images
 from exemplar.spaces.training_steps import Objective
 
 OMNIGLOT, GLYPHS = ("omniglot", "weak-train", "weak-test"), ("glyphs", "weak-train", "weak-test")
 BACKGROUND = ("omniglot", "background", "evaluation")
 QUICKDRAW = ("quickdraw", "train", "test")
+SEEDS = 2**32  # a seed is one of so many
 CIFAR_FS, FC100 = ("cifar-fs", "train", "val"), ("fc100", "train", "val")
 
 BACKBONES: dict[str, tuple[str, dict[str, int]]] = {  # a backbone's architecture and arguments in the zoo
@@ -59,6 +60,14 @@ class Recipe:
         """The layer that is meant when the space is named: what diversity is measured in, or a backbone's output."""
         return "" if isinstance(self.objective, Pretraining) else "feature"
 
+    def lasting(self, steps: int) -> Recipe:
+        """The same for another number of steps; a schedule that knows its end is stretched to it."""
+        if steps < 1:
+            raise UserError(f"training needs at least 1 step, not {steps}: leave steps out for the recipe's own")
+        if isinstance(self.objective, Pretraining):
+            return replace(self, objective=replace(self.objective, steps=steps), steps=steps)
+        return replace(self, steps=steps)
+
 
 SIMCLR = Recipe(SimClr(), OMNIGLOT, steps=10_000)
 PROTONET = Recipe(ProtoNet(), OMNIGLOT, steps=23_000, exemplars="simclr-omniglot-s0")
@@ -69,6 +78,7 @@ QUICKDRAW_PROTONET = Recipe(
     size=48,
     threshold=0.3,
 )
+QUICKDRAW_RESNET = ProtoNet(network="resnet", new_classes="quickdraw-protonet", same_for_all=True, halve_after=40)
 WRN = Recipe(Pretraining(), CIFAR_FS, steps=10_000, size=32, threshold=None)
 
 RECIPES = {
@@ -91,6 +101,7 @@ RECIPES = {
     "protonet-quickdraw-by-class": replace(  # as published: each class has its own pose, which tells it from the others
         QUICKDRAW_PROTONET, objective=ProtoNet(new_classes="quickdraw-protonet"), steps=18_000
     ),
+    "protonet-quickdraw-resnet": replace(QUICKDRAW_PROTONET, objective=QUICKDRAW_RESNET),  # the published network
     "wrn28-4-cifar-fs": WRN,
     "wrn28-4-cifar-fs-unmixed": replace(WRN, objective=Pretraining(mixed=0.0)),  # what mix-up is compared with
     "wrn28-10-cifar-fs": replace(WRN, objective=Pretraining(backbone="wrn28-10")),
@@ -101,16 +112,23 @@ RECIPES = {
 
 def find_recipe(name: str) -> tuple[Recipe, int]:
     """`simclr-omniglot-s2` → its recipe and seed 2; without a number the seed is 0."""
-    stem, seed = name, 0
-    if name not in RECIPES and (numbered := re.fullmatch(r"(.+)-s(\d+)", name)):
-        stem, seed = numbered[1], int(numbered[2])
+    stem, digits = name, "0"
+    if name not in RECIPES and (numbered := re.fullmatch(r"(.+)-s([0-9]+)", name)):
+        stem, digits = numbered[1], numbered[2]
     if stem not in RECIPES:
         raise unknown("recipe", stem, RECIPES)
-    return RECIPES[stem], seed
+    if len(digits) > len(str(SEEDS)) or int(digits) >= SEEDS or digits != str(int(digits)):
+        told = digits if len(digits) <= 20 else f"{digits[:20]}…"
+        raise UserError(f"{told} is no seed of {stem}: write a whole number below {SEEDS}, without leading zeros")
+    return RECIPES[stem], int(digits)
 
 
-def make_images(recipe: Recipe) -> Images:
-    """The recipe's data, resized and binarised, with exemplars where it wants them, and what is held out."""
+def make_images(recipe: Recipe, *, device: str = "auto") -> Images:
+    """The recipe's data, resized and binarised, with exemplars where it wants them, and what is held out.
+
+    device: where the space that chooses the exemplars looks at the images.
+    """
+    from exemplar.engine import progress
     from exemplar.images.catalogue import load
     from exemplar.spaces.exemplars import central_exemplars
     from exemplar.spaces.space import encode_kept
@@ -118,13 +136,17 @@ def make_images(recipe: Recipe) -> Images:
 
     name, *splits = recipe.data
     parts: list[Images | None] = [None]
-    for split in reversed(splits):
-        data = load(name, split, size=recipe.size if name == "quickdraw" else None)
-        data = data.resized(recipe.size, binarise=recipe.threshold)
-        rows = None
-        if recipe.exemplars is not None:
-            rows = central_exemplars(encode_kept(load_space(recipe.exemplars), data), data.concept.code)
-        parts.append(Images.of(data.images, data.concept.code, data.concept.names, rows, held_out=parts[-1]))
+    label = f"images of {name}" + ("" if recipe.exemplars is None else f", exemplars by {recipe.exemplars}")
+    with progress(label, total=len(splits)) as advance:
+        for split in reversed(splits):
+            data = load(name, split, size=recipe.size if name == "quickdraw" else None)
+            data = data.resized(recipe.size, binarise=recipe.threshold)
+            rows = None
+            if recipe.exemplars is not None:
+                features = encode_kept(load_space(recipe.exemplars), data, device=device)
+                rows = central_exemplars(features, data.concept.code)
+            parts.append(Images.of(data.images, data.concept.code, data.concept.names, rows, held_out=parts[-1]))
+            advance()
     assert parts[-1] is not None
     return parts[-1]
 
@@ -135,34 +157,37 @@ def train_space(
     *,
     work: Path | None = None,
     device: str = "auto",
+    devices: int = 1,
     steps: int | None = None,
     every: int = 500,
 ) -> Trained:
     """Follow a recipe to weights and card in the folder `out`; `work` keeps checkpoints, so that a killed training goes on.
 
-    steps: other than the recipe's, for a try; the card says so. every: as in `train`.
+    steps: other than the recipe's, for a try; the card says so. devices, every: as in `train`.
     """
     recipe, seed = find_recipe(name)
-    recipe = replace(recipe, steps=steps or recipe.steps)
-    find_device(device)
+    if steps is not None:
+        recipe = recipe.lasting(steps)
+    check_devices(device, devices)
     for folder in (out, work or out):
-        open_folder(folder)
-    images = make_images(recipe)
+        check_folder(folder)
+    images = make_images(recipe, device=device)
     trained = train(
-        recipe.objective, images, steps=recipe.steps, seed=seed, folder=work, device=device, every=every,
-        **speed_options(recipe, device),
+        recipe.objective, images, steps=recipe.steps, seed=seed, folder=work, device=device, devices=devices, every=every,
+        **speed_options(recipe, device, devices),
     )  # fmt: skip
-    finish(name, recipe, seed, trained, out, concepts=images.names, machine=_machine(device))
+    finish(name, recipe, seed, trained, out, concepts=images.names, machine=_machine(device, devices))
     return trained
 
 
-def speed_options(recipe: Recipe, device: str) -> dict[str, Any]:
-    """What makes training fast where there is a GPU: small networks replayed as a graph, backbones compiled in bfloat16."""
+def speed_options(recipe: Recipe, device: str, devices: int = 1) -> dict[str, Any]:
+    """What makes training fast where there is a GPU: small networks replayed as a graph, where it is a single one, backbones
+    compiled in bfloat16."""
     if find_device(device).type == "cpu":
         return {}
     if isinstance(recipe.objective, Pretraining):
         return {"precision": "bf16-mixed", "compile": True}
-    return {"replay": True}
+    return {"replay": devices == 1}
 
 
 def finish(
@@ -220,8 +245,7 @@ def _shipped_part(recipe: Recipe, network: nn.Module) -> tuple[nn.Module, str, d
     raise UserError(f"a {type(recipe.objective).__name__} makes no space")
 
 
-def _machine(device: str) -> str:
+def _machine(device: str, devices: int) -> str:
     place = find_device(device)
-    if place.type == "cuda":
-        return torch.cuda.get_device_name(place)
-    return f"CPU, {platform.machine()}"
+    one = torch.cuda.get_device_name(place) if place.type == "cuda" else f"CPU, {platform.machine()}"
+    return one if devices == 1 else f"{devices} × {one}"

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import ClassVar, Protocol
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 import numpy as np
 import torch
@@ -24,6 +24,9 @@ from exemplar.images.sources import cache_folder
 from exemplar.spaces.devices import find_device
 from exemplar.spaces.inputs import Input, as_bytes
 from exemplar.spaces.stages import layer_features, layer_shapes
+
+if TYPE_CHECKING:
+    from exemplar.spaces.zoo import Card
 
 Images = np.ndarray | ConceptSet  # (n, h, w[, 3]) uint8, or float in [0, 1], which is seen in 256 levels
 CPU_BATCH = 16  # images that stay in a processor's cache: conv4 is 3 times faster than with 256
@@ -55,13 +58,15 @@ class Space(Protocol):
 @dataclass(frozen=True, eq=False)
 class NetworkSpace:
     """A layer of a torch network. network: takes (n, channels, *size) float32; layer: its name, or "" for the output;
-    batch: images a forward pass, None for what suits the device."""
+    batch: images a forward pass, None for what suits the device; card: what a space that was loaded says of its training, no
+    part of its identity."""
 
     name: str
     network: nn.Module
     input: Input
     layer: str = ""
     batch: int | None = None
+    card: Card | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         layers = dict(self.network.named_modules(remove_duplicate=False))
@@ -89,9 +94,9 @@ class NetworkSpace:
         place, n = find_device(device), _count(images)
         batch = self.batch or (CPU_BATCH if place.type == "cpu" else GPU_BATCH)
         holder, layer = (self.network, self.layer) if self.layer else (nn.Sequential(self.network), "0")
-        blank = torch.zeros(1, self.input.channels, *self.input.size, device=place)
         with _evaluating(self.network, place):
             try:
+                blank = torch.zeros(1, self.input.channels, *self.input.size, device=place)
                 (shape,) = layer_shapes(holder, [layer], blank).values()
                 out = np.empty((n, int(np.prod(shape))), np.float32)
                 # copied at once: a network may go on to overwrite what a layer gave

@@ -68,6 +68,23 @@ def list_stages() -> tuple[Stage, ...]:
     )
 
 
+def is_pretrained(name: str) -> bool:
+    """Whether a name is that of a pretrained network or of a stage of one; before other slashes stand folders."""
+    network = name.partition("/")[0]
+    return network in efficientnet_lite.NETWORKS or (":" in network and network.partition(":")[0] in SOURCES)
+
+
+def split_stage(name: str) -> tuple[str, str]:
+    """`efficientnet-lite0/block03` → its network and its layer."""
+    network, _, layer = name.rpartition("/")
+    if not network or not layer:
+        asked = name.strip("/")
+        known = list(efficientnet_lite.stage_shapes(asked)) if asked in efficientnet_lite.NETWORKS else []
+        layers = f"; its layers are {', '.join(known[:2])} … {', '.join(known[-3:])}" if known else ""
+        raise UserError(f"{name!r} is no stage: write NETWORK/LAYER, as in efficientnet-lite0/block03{layers}")
+    return network, layer
+
+
 def load_encoder(name: str) -> Encoder:
     """`efficientnet-lite0` to `-lite2`, or `timm:NAME` and `transformers:NAME` with the extra `encoders` and network access."""
     source, _, model = name.partition(":")
@@ -92,9 +109,7 @@ def encode_stages(
     wanted = list(dict.fromkeys(stages))
     layers: dict[str, list[str]] = {}
     for stage in wanted:
-        network, _, layer = stage.rpartition("/")
-        if not network or not layer:
-            raise UserError(f"{stage!r} is no stage: write NETWORK/LAYER, as in efficientnet-lite0/block03")
+        network, layer = split_stage(stage)
         layers.setdefault(network, []).append(layer)
     features: dict[str, np.ndarray] = {}
     for network, names in layers.items():
@@ -149,8 +164,8 @@ def stream_layers(
         for layer, features in found.items():
             bad = np.flatnonzero(~np.isfinite(features).all(axis=1))
             if len(bad):
-                place = start + bad[0]
-                raise UserError(f"{encoder.name}/{layer} is not finite for image {place}: are the weights damaged?")
+                number = start + bad[0]
+                raise UserError(f"{encoder.name}/{layer} is not finite for image {number}: are the weights damaged?")
         yield found
 
 

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import logging
 import math
-import shutil
-import sys
+import os
 import tempfile
 import time
 from dataclasses import dataclass, fields, is_dataclass
@@ -25,7 +24,17 @@ from exemplar.errors import UserError, unknown
 from exemplar.spaces.checkpoints import CHECKPOINT, load_checkpoint, save_checkpoint
 from exemplar.spaces.devices import count_gpus, find_device
 from exemplar.spaces.training_images import Images
-from exemplar.spaces.training_steps import Objective, mean_over_devices, plain_steps, replayed_steps, tried_kernels
+from exemplar.spaces.training_steps import (
+    Objective,
+    any_device,
+    launch_processes,
+    mean_over_devices,
+    plain_steps,
+    replayed_steps,
+    step_bar,
+    stops_between_steps,
+    tried_kernels,
+)
 
 if TYPE_CHECKING:
     from lightning_fabric import Fabric
@@ -60,11 +69,11 @@ def train(
 ) -> Trained:
     """Train an objective's network on the data, or go on from the folder's checkpoint.
 
-    folder: keeps checkpoint.pt and curve.json, renewed every `every` steps, when validation is done too, and at the end;
-    None keeps nothing. device: auto, cpu, cuda or cuda:N; devices: how many, each with its own batches, gradients averaged;
-    precision: 32-true or bf16-mixed; compile: let torch.compile fuse the network; replay: on one GPU, record a step once
-    and replay it as a CUDA graph, several times faster for small networks. Replay asks that the loss does not read `step`
-    and never waits for the device, and that the optimizer is capturable (Adam and RMSprop are).
+    folder: keeps checkpoint.pt and curve.json, renewed every `every` steps, when validation is done too, at Ctrl-C, and at
+    the end; None keeps nothing. device: auto, cpu, cuda or cuda:N; devices: how many, each with its own batches, gradients
+    averaged; precision: 32-true or bf16-mixed; compile: let torch.compile fuse the network; replay: on one GPU, record a
+    step once and replay it as a CUDA graph, several times faster for small networks. Replay asks that the loss does not read
+    `step` and never waits for the device, and that the optimizer is capturable (Adam and RMSprop are).
     """
     if steps < 1 or every < 1:
         raise UserError(f"training needs at least 1 step, and a look at it every 1 or more, not {steps} and {every}")
@@ -74,8 +83,8 @@ def train(
     with tempfile.TemporaryDirectory() as scratch:  # other processes leave their result in a file
         place = Path(scratch) if folder is None and devices > 1 else folder
         run = _Run(objective, data, steps, seed, place, compile, replay, every)
-        outcome = fabric.launch(run.guarded)
-        if isinstance(outcome, UserError):
+        outcome = fabric.launch(run.guarded) if devices == 1 else launch_processes(fabric, run.guarded)
+        if isinstance(outcome, UserError | KeyboardInterrupt):
             raise outcome
         if place is not None:
             outcome = load_checkpoint(place, run.identity)
@@ -97,13 +106,13 @@ class _Run:
     replay: bool
     every: int
 
-    def guarded(self, fabric: Fabric) -> dict[str, Any] | UserError | None:
-        """The result, or the UserError, which as another process's exception would reach the caller as a traceback in text.
+    def guarded(self, fabric: Fabric) -> dict[str, Any] | UserError | KeyboardInterrupt | None:
+        """The result, or what the user did, which as another process's exception would reach the caller as a traceback in text.
         With a folder the result is its checkpoint: weights would block the narrow pipe between processes for ever."""
         try:
             with tried_kernels():
                 outcome = self.run(fabric)
-        except UserError as problem:
+        except (UserError, KeyboardInterrupt) as problem:
             return problem
         return outcome if self.folder is None else None
 
@@ -125,46 +134,51 @@ class _Run:
         if self.replay:
             advance = replayed_steps(advance, rng)
 
-        bar, begun = _Bar(self.steps, shown=fabric.is_global_zero), time.monotonic() - state["seconds"]
-        totals: dict[str, torch.Tensor] = {}
-        since = state["step"]
+        begun = time.monotonic() - state["seconds"]
+        totals = {name: total.to(fabric.device) for name, total in state["totals"].items()}
+        since = state["curve"][-1]["step"] if state["curve"] else 0
         network.train()
-        for step in range(since, self.steps):
-            for group, rate in zip(optimizer.param_groups, rates, strict=True):
-                _set_rate(group, rate * objective.rate(step))
-            rng.manual_seed(seeds.seed("training", self.seed, fabric.global_rank, step))
-            for name, value in advance(step).items():
-                totals[name] = totals[name] + value if name in totals else value.clone()
-            bar.show(step + 1)
-            if (step + 1) % self.every and step + 1 < self.steps:
-                continue
-            entry = {"step": step + 1, **_means(fabric, totals, step + 1 - since)}
-            totals, since = {}, step + 1
-            problem = None
-            if fabric.is_global_zero:  # the others meet it at the broadcast
-                try:
-                    entry |= self.validate(network, data)
-                    state["curve"].append(entry)
-                    state.update(step=step + 1, seconds=time.monotonic() - begun)
-                    self.save(state, network, optimizer)
-                except UserError as error:
-                    problem = error
-            if problem := fabric.broadcast(problem):
-                raise problem
-            bar.show(step + 1, entry)
-        bar.close()
+        with stops_between_steps() as asked_to_stop, step_bar(self.steps, shown=fabric.is_global_zero) as show:
+            for step in range(state["step"], self.steps):
+                for group, rate in zip(optimizer.param_groups, rates, strict=True):
+                    _set_rate(group, rate * objective.rate(step))
+                rng.manual_seed(seeds.seed("training", self.seed, fabric.global_rank, step))
+                for name, value in advance(step).items():
+                    totals[name] = totals[name] + value if name in totals else value.clone()
+                show(step + 1)
+                stopped = any_device(fabric, asked_to_stop())
+                looked_at = (step + 1) % self.every == 0 or step + 1 == self.steps
+                if not (looked_at or stopped):
+                    continue
+                entry = {"step": step + 1, **_means(fabric, totals, step + 1 - since)}
+                if looked_at:
+                    totals, since = {}, step + 1
+                totals = {name: mean_over_devices(fabric, total) for name, total in totals.items()}
+                problem = None
+                if fabric.is_global_zero:  # the others meet it at the broadcast
+                    try:
+                        if looked_at:
+                            entry |= self.validate(network, data)
+                            state["curve"].append(entry)
+                        state.update(step=step + 1, totals=totals, seconds=time.monotonic() - begun)
+                        self.save(state, network, optimizer)
+                    except UserError as error:
+                        problem = error
+                if problem := fabric.broadcast(problem):
+                    raise problem
+                if stopped:
+                    raise KeyboardInterrupt
+                show(step + 1, entry)
         return {"network": network.state_dict(), "curve": state["curve"], "seconds": state["seconds"]}
 
     def resume(self, network: nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, Any]:
-        """Put the folder's checkpoint, if there is one, into both; where training stands: step, curve, seconds."""
+        """Put the folder's checkpoint, if there is one, into both; where training stands: step, curve, totals, seconds."""
         if self.folder is None or not (self.folder / CHECKPOINT).exists():
-            return {"step": 0, "curve": [], "seconds": 0.0}
+            return {"step": 0, "curve": [], "totals": {}, "seconds": 0.0}
         there = load_checkpoint(self.folder, self.identity)
-        if there["step"] > self.steps:
-            done = there["step"]
-            raise UserError(
-                f"{self.folder} is trained for {done} steps already: ask for at least as many, or another folder"
-            )
+        done, midway = there["step"], bool(there["totals"])  # midway: stopped between two entries of the curve
+        if done + midway > self.steps:
+            raise UserError(f"{self.folder} is trained for {done} steps already: ask for more, or give another folder")
         for group in there["optimizer"]["param_groups"]:
             group["lr"] = float(group["lr"])
             group |= {
@@ -175,7 +189,7 @@ class _Run:
             optimizer.load_state_dict(there["optimizer"])
         except (RuntimeError, ValueError, KeyError) as problem:
             raise UserError(f"{self.folder} holds weights of another architecture: give another folder") from problem
-        return {name: there[name] for name in ("step", "curve", "seconds")}
+        return {name: there[name] for name in ("step", "curve", "totals", "seconds")}
 
     def save(self, state: dict[str, Any], network: nn.Module, optimizer: torch.optim.Optimizer) -> None:
         if self.folder is None:
@@ -202,16 +216,21 @@ class _Run:
         return {"objective": objective, **configuration, "seed": str(self.seed), "data": self.data.digest()}
 
 
+def check_devices(device: str, devices: int) -> torch.device:
+    """The kind of device, if there are so many; of a processor, each core counts as one."""
+    place = find_device(device)
+    there = (os.cpu_count() or 1) if place.type == "cpu" else count_gpus() if place.index is None else 1
+    if not 1 <= devices <= there:
+        raise UserError(f"{devices} devices were asked for, {device} offers {there}: ask for between 1 and that many")
+    return place
+
+
 def _fabric(device: str, devices: int, precision: str) -> Fabric:
     from lightning_fabric import Fabric  # two seconds, which only training takes
 
-    place = find_device(device)
+    place = check_devices(device, devices)
     if precision not in PRECISIONS:
         raise unknown("precision", precision, PRECISIONS)
-    if devices < 1 or (place.type == "cuda" and devices > (1 if place.index is not None else count_gpus())):
-        raise UserError(
-            f"{devices} devices were asked for, {device} offers {count_gpus()} GPUs: ask for between 1 and that many"
-        )
     strategy = "ddp_spawn" if devices > 1 else "auto"
     chosen = devices if place.index is None else [place.index]
     return Fabric(accelerator=place.type, devices=chosen, strategy=strategy, precision=precision)  # type: ignore[arg-type]
@@ -242,27 +261,3 @@ def _finite(metrics: dict[str, float]) -> dict[str, float]:
         if not math.isfinite(value):
             raise UserError(f"training has diverged, its {name} is {value}: lower the learning rate, or try 32-true")
     return metrics
-
-
-class _Bar:
-    """A line on standard error, if that is a terminal: how far, how long still, and the latest numbers."""
-
-    def __init__(self, steps: int, *, shown: bool) -> None:
-        self.steps, self.shown = steps, shown and sys.stderr.isatty()
-        self.first: tuple[int, float] | None = None
-        self.last, self.numbers = 0.0, ""
-
-    def show(self, step: int, entry: dict[str, float] | None = None) -> None:
-        now = time.monotonic()
-        if not self.shown or (entry is None and now - self.last < 0.2):
-            return
-        if entry:
-            self.numbers = "  ".join(f"{name} {value:.4g}" for name, value in entry.items() if name != "step")
-        self.first, self.last = self.first or (step, now), now
-        took = (now - self.first[1]) / max(1, step - self.first[0])
-        line = f"{step}/{self.steps} steps, {took * (self.steps - step):.0f} s left  {self.numbers}"
-        print(f"\r\x1b[K{line[: shutil.get_terminal_size().columns - 1]}", end="", file=sys.stderr, flush=True)
-
-    def close(self) -> None:
-        if self.shown:
-            print(file=sys.stderr)

@@ -1,12 +1,14 @@
 """The shipped spaces: weights as bfloat16 safetensors, each with a card that says what it is and what it has seen.
 
 A folder of spaces holds NAME.safetensors, NAME.json (the card), and concepts/DIGEST.json: the concepts a space was trained
-on, written once however many spaces saw the same.
+on, written once however many spaces saw the same. Whatever else lies there is no space.
 """
 
 from __future__ import annotations
 
 import json
+import os
+import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from importlib import import_module, resources
@@ -23,6 +25,7 @@ from exemplar.errors import UserError, shortened, unknown
 from exemplar.files import first_line, whole_file
 from exemplar.spaces.inputs import DrawingInput, Input, PhotoInput
 from exemplar.spaces.space import NetworkSpace
+from exemplar.spaces.stages import is_pretrained
 
 FORMAT = 1
 # Imported when one is asked for. The card's config are the constructor's arguments.
@@ -47,7 +50,8 @@ class Card:
 
     architecture, config: name in ARCHITECTURES and constructor's arguments; layer: the one meant unless another is asked for;
     data, concepts: what it was trained on, as in "omniglot/weak-train", and every concept of it; training: objective and
-    settings; curve: one dict a line; scores: test numbers; seconds: of training; versions: of what made it.
+    settings; curve: the numbers at each look, by name, "step" among them; scores: test numbers by name; seconds: of training;
+    versions: of what made it.
     """
 
     name: str
@@ -59,10 +63,16 @@ class Card:
     concepts: tuple[str, ...]
     seed: int
     training: dict[str, Any]
-    curve: list[dict[str, Any]]
-    scores: dict[str, Any]
+    curve: list[dict[str, float]]
+    scores: dict[str, float]
     seconds: float
     versions: dict[str, str]
+
+    def __post_init__(self) -> None:
+        if not _are_numbers(self.scores):
+            raise UserError("the scores on a card must be finite numbers by name")
+        if not all(_are_numbers(look) and "step" in look for look in self.curve):
+            raise UserError("each look of a card's curve must be finite numbers by name, its step among them")
 
 
 # of the fields that JSON holds as they are
@@ -78,8 +88,12 @@ def shipped() -> Path:
 
 
 def list_spaces(folder: Path | None = None) -> tuple[str, ...]:
-    """Names of the spaces in a folder (those shipped)."""
-    return tuple(sorted(path.stem for path in (folder or shipped()).glob("*.json")))
+    """Names of the spaces in a folder (those shipped): of what has both weights and a card."""
+    place = shipped() if folder is None else folder
+    if not os.path.isdir(place):  # noqa: PTH112 (which knows names too long for a file system, and says no)
+        raise UserError(f"there is no folder {place}: give one with spaces that you trained")
+    cards, weights = ({path.stem for path in place.glob(f"*{ending}")} for ending in (".json", ".safetensors"))
+    return tuple(sorted(cards & weights))
 
 
 def load_card(name: str, folder: Path | None = None) -> Card:
@@ -93,7 +107,7 @@ def load_space(name: str, *, layer: str | None = None, folder: Path | None = Non
     layer: another than its card's, "" for the output.
     """
     stem, place = _find(name, folder)
-    card, weights_digest = _read_card(stem, place)
+    card, digest = _read_card(stem, place)
     path = place / f"{stem}.safetensors"
     if not path.is_file():
         raise UserError(f"there is no {path}: the space {stem} has a card but no weights, install or train it again")
@@ -104,10 +118,12 @@ def load_space(name: str, *, layer: str | None = None, folder: Path | None = Non
         raise UserError(
             f"{path} is damaged or no safetensors ({first_line(problem)}): install or train it again"
         ) from problem
-    space = _assemble(card, weights, card.layer if layer is None else layer, str(path))
-    if seeds.digest(content) != weights_digest:
-        raise UserError(f"{path} does not belong to the card beside it: install or train the space again")
-    return replace(space, name=name)
+    if _digest(card, content) != digest:
+        raise UserError(
+            f"{path} and the card beside it do not belong together (the card was written for other weights, or for another "
+            "architecture, config, layer or input): install or train the space again"
+        )
+    return replace(_assemble(card, weights, card.layer if layer is None else layer, str(path)), name=name)
 
 
 def save_space(folder: Path, network: nn.Module, card: Card) -> None:
@@ -122,13 +138,13 @@ def save_space(folder: Path, network: nn.Module, card: Card) -> None:
     content = safetensors.torch.save({name: tensor.contiguous() for name, tensor in weights.items()})
     concepts = sorted(set(card.concepts))
     kind = next(kind for kind, cls in INPUTS.items() if isinstance(card.input, cls))
-    page = {name: getattr(card, name) for name in TYPES} | {
-        "format": FORMAT,
-        "weights": seeds.digest(content),
-        "input": {"kind": kind, **asdict(card.input)},
-        "concepts": {"digest": seeds.digest(concepts), "n": len(concepts)},
-    }
     try:
+        page = {name: getattr(card, name) for name in TYPES} | {
+            "format": FORMAT,
+            "weights": _digest(card, content),
+            "input": {"kind": kind, **asdict(card.input)},
+            "concepts": {"digest": seeds.digest(concepts), "n": len(concepts)},
+        }
         text = json.dumps(page, indent=1, allow_nan=False)
     except (TypeError, ValueError) as problem:
         raise UserError(f"the card of {card.name} cannot be written as JSON: {first_line(problem)}") from problem
@@ -156,10 +172,11 @@ def build_network(architecture: str, config: Mapping[str, Any]) -> nn.Module:
         raise unknown("architecture", architecture, ARCHITECTURES)
     module, _, name = ARCHITECTURES[architecture].partition(":")
     make = getattr(import_module(module), name)
-    with torch.random.fork_rng(devices=[]):
+    with torch.random.fork_rng(devices=[]), warnings.catch_warnings():
+        warnings.filterwarnings("error", "Initializing zero-element tensors")  # a network of which a part is not there
         try:
             network: nn.Module = make(**config)
-        except (TypeError, ValueError, RuntimeError) as problem:
+        except (TypeError, ValueError, RuntimeError, UserWarning) as problem:
             settings = ", ".join(f"{key}={value}" for key, value in config.items())
             raise UserError(f"{architecture} cannot be built with {settings} ({first_line(problem)})") from problem
     return network
@@ -184,48 +201,74 @@ def _assemble(card: Card, weights: Mapping[str, Tensor], layer: str, source: str
         raise UserError(f"{source} holds NaN or infinite weights ({shortened(broken, 3)}): train {card.name} again")
     network.load_state_dict(dict(weights))
     network.eval().requires_grad_(False)
-    return NetworkSpace(card.name, network, card.input, layer)
+    return NetworkSpace(card.name, network, card.input, layer, card=card)
+
+
+def _digest(card: Card, content: bytes) -> str:
+    """Of all that decides what features are: the file of the weights, and what the card says is done with them."""
+    return seeds.digest(content, card.architecture, card.config, card.layer, card.input)
+
+
+def _are_numbers(values: object) -> bool:
+    """Whether this is a dict of finite numbers."""
+    return isinstance(values, dict) and all(
+        isinstance(value, int | float) and not isinstance(value, bool) and -1e300 < value < 1e300
+        for value in values.values()
+    )
 
 
 def _find(name: str, folder: Path | None) -> tuple[str, Path]:
     """The name of a space within its folder, and the folder."""
+    if folder is not None:
+        return name, folder
+    if is_pretrained(name):
+        raise UserError(
+            f"{name} is no space with a card but a pretrained network or a stage of one: encode with NETWORK/LAYER, as in "
+            "efficientnet-lite0/block03"
+        )
     path = Path(name)
-    if folder is not None or path.name == name:
-        return name, folder or shipped()
-    if not path.parent.is_dir():
-        raise UserError(f"there is no folder {path.parent}: name a space that ships, or FOLDER/NAME of one you trained")
+    if "/" not in name:
+        return name, shipped()
+    if not os.path.isdir(path.parent):  # noqa: PTH112 (as above)
+        raise UserError(
+            f"there is no folder {path.parent}: name a space that ships, FOLDER/NAME of one you trained, or NETWORK/LAYER of a "
+            "pretrained network, as in efficientnet-lite0/block03"
+        )
     return path.name, path.parent
 
 
 def _read_card(name: str, folder: Path) -> tuple[Card, str]:
-    """The card, and the digest of the weights it belongs to."""
-    if name not in (known := list_spaces(folder)):
-        raise unknown("space", name, known)
+    """The card, and the digest it was written with."""
     path = folder / f"{name}.json"
-    damaged = f"the card {path} is damaged: install or train the space again"
+    if path.name != f"{name}.json" or not os.path.isfile(path):  # noqa: PTH113 (as above)
+        raise unknown("space" if folder == shipped() else f"space in {folder}", name, list_spaces(folder))
     try:
         page = json.loads(path.read_text(encoding="utf-8"))
-        if page["format"] != FORMAT:
-            raise UserError(
-                f"the card {path} has format {page['format']}, this version reads {FORMAT}: update exemplar"
-            )
-        for key, kind in TYPES.items():
-            if not isinstance(page[key], kind):
-                raise TypeError(f"{key} is {page[key]!r}")
-        if page["name"] != name:
-            raise ValueError(f"it is the card of {page['name']}")
-        settings: dict[str, Any] = {
-            key: tuple(v) if isinstance(v, list) else v for key, v in page["input"].items() if key != "kind"
-        }
-        seen = INPUTS[page["input"]["kind"]](**settings)
-        digest = page["concepts"]["digest"]
-        concepts = json.loads((folder / "concepts" / f"{digest}.json").read_text(encoding="utf-8"))
-        if seeds.digest(concepts) != digest:
-            raise ValueError("its list of concepts was altered")
-        card = Card(input=seen, concepts=tuple(concepts), **{key: page[key] for key in TYPES})
-        return card, str(page["weights"])
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as problem:
-        raise UserError(f"{damaged} ({first_line(problem)})") from problem
+        if (version := page["format"]) == FORMAT:
+            return _parse_card(page, name, folder / "concepts"), str(page["weights"])
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, UserError) as problem:
+        raise UserError(
+            f"the card {path} is damaged ({first_line(problem)}): install or train the space again"
+        ) from problem
+    raise UserError(f"the card {path} has format {version}, this version reads {FORMAT}: update exemplar")
+
+
+def _parse_card(page: dict[str, Any], name: str, lists: Path) -> Card:
+    """page: a card as JSON holds it; lists: the folder with the concepts. What is wrong raises whatever it raises."""
+    for key, kind in TYPES.items():
+        if not isinstance(page[key], kind):
+            raise TypeError(f"{key} is {page[key]!r}")
+    if page["name"] != name:
+        raise ValueError(f"it is the card of {page['name']}")
+    settings: dict[str, Any] = {
+        key: tuple(v) if isinstance(v, list) else v for key, v in page["input"].items() if key != "kind"
+    }
+    seen = INPUTS[page["input"]["kind"]](**settings)
+    digest = page["concepts"]["digest"]
+    concepts = json.loads((lists / f"{digest}.json").read_text(encoding="utf-8"))
+    if seeds.digest(concepts) != digest or not all(isinstance(concept, str) for concept in concepts):
+        raise ValueError("its list of concepts was altered")
+    return Card(input=seen, concepts=tuple(concepts), **{key: page[key] for key in TYPES})
 
 
 def _family(data: str) -> str:

@@ -64,12 +64,11 @@ class ClusterConfig:
 
 @dataclass(frozen=True)
 class Job:
-    """One category to be parted, and the file to write. spaces: the folder of the space, None for those that ship."""
+    """One category to be parted, and the file to write."""
 
     category: Category
     out: Path
     config: ClusterConfig
-    spaces: Path | None
     seed: int
 
     def __str__(self) -> str:
@@ -127,17 +126,16 @@ def cluster_folder(
     folder: Path,
     config: ClusterConfig | None = None,
     *,
-    spaces: Path | None = None,
     seed: int = 0,
     backend: engine.Backend | None = None,
 ) -> Clusters:
     """Part every category of Quick, Draw! in a folder; killed and called again, it goes on. Memory holds one category a worker.
 
-    out: the run's folder; spaces: a folder of spaces you trained, instead of those that ship.
+    out: the run's folder.
     """
     out, config = Path(out), config or ClusterConfig()
     paths = find_files(folder, config.form)
-    space = load_space(config.space, folder=spaces)
+    space = load_space(config.space)
     # by their names: a file that was cut can be replaced, and only its category is done again
     data = {f"quickdraw/{config.form}": seeds.digest([path.name for path in paths]), config.space: space.identity}
     files = fingerprint(paths)
@@ -148,7 +146,7 @@ def cluster_folder(
             place = out / "categories"
             for rest in place.glob(f".*{PART}"):  # what a kill left half-written
                 rest.unlink()
-            jobs = [Job(each, place / file_name(each.word, "npz"), config, spaces, seed) for each in categories]
+            jobs = [Job(each, place / file_name(each.word, "npz"), config, seed) for each in categories]
             found = run.map(cluster_category, jobs, label="categories")
             arrays = {name: np.stack([result[name] for result in found]) for name in ("size", "spread", "between")}
             words = np.array([category.word for category in categories], dtype=np.str_)
@@ -183,9 +181,7 @@ def cluster_category(job: Job) -> dict[str, Any]:
             f"{word} has {len(drawings)} drawings{aside}, too few for {config.n_clusters} clusters: set fewer aside, ask for "
             f"fewer clusters, or fetch the full file ({job.category.path})"
         )
-    features = load_space(config.space, folder=job.spaces).encode(
-        drawings.take(np.arange(len(drawings))), device=config.device
-    )
+    features = load_space(config.space).encode(drawings.take(np.arange(len(drawings))), device=config.device)
     rng = seeds.rng("quickdraw-fs clusters", word, job.seed)
     try:
         cluster = fit_clusters(features, config.n_clusters, n_beginnings=config.n_beginnings, rng=rng)

@@ -1,4 +1,4 @@
-"""An experiment's images through one encoding stage of a pretrained network, kept for the next time."""
+"""A stage of a pretrained network as a space."""
 
 from __future__ import annotations
 
@@ -8,14 +8,11 @@ from functools import cached_property
 import numpy as np
 
 from exemplar import seeds
-from exemplar.errors import UserError
 from exemplar.images.concepts import ConceptSet
-from exemplar.learn.features import Features
-from exemplar.learn.stimuli import Stimuli
 from exemplar.spaces.inputs import PhotoInput
 from exemplar.spaces.projection import Projection
-from exemplar.spaces.space import NetworkSpace, encode_kept
-from exemplar.spaces.stages import SPARSE, Encoder, encode_layers, load_encoder
+from exemplar.spaces.space import NetworkSpace
+from exemplar.spaces.stages import SPARSE, Encoder, encode_layers, load_encoder, split_stage
 
 
 @dataclass(frozen=True)
@@ -46,21 +43,5 @@ class StageSpace:
 
 def load_stage(name: str) -> StageSpace:
     """`efficientnet-lite0/block03`, `timm:resnet50/layer3`, …: see `exemplar spaces list`."""
-    network, _, layer = name.rpartition("/")
-    if not network or not layer:
-        raise UserError(f"{name!r} is no stage: write NETWORK/LAYER, as in efficientnet-lite0/block03")
+    network, layer = split_stage(name)
     return StageSpace(load_encoder(network), layer)
-
-
-def check_stage(name: str, device: str) -> None:
-    """Say what is wrong with a stage or a device before images are drawn: one small image goes through."""
-    space = load_stage(name)
-    space.encode(np.zeros((1, 8, 8), np.uint8), device=device)
-
-
-def encode_stimuli(stage: str, stimuli: Stimuli, *, device: str = "auto") -> Features:
-    """Features of all images of an experiment, and of its warm-up images."""
-    space = load_stage(stage)
-    warmup = encode_kept(space, stimuli.warmup, device=device)  # fewer: what is wrong with a stage shows soon
-    images = encode_kept(space, stimuli.pictures, device=device).reshape(*stimuli.shape, -1)
-    return Features(images, warmup, stimuli.subtasks, stimuli.image, stimuli.test)
