@@ -20,11 +20,11 @@ import torch
 
 from conftest import mistake
 from exemplar import seeds
-from exemplar.cli.spaces import encode_in_parts
 from exemplar.images.concepts import ConceptSet
 from exemplar.spaces.inputs import DrawingInput
 from exemplar.spaces.recipes import RECIPES
 from exemplar.spaces.space import PixelSpace
+from exemplar.spaces.watched import encode_in_parts
 from exemplar.spaces.zoo import list_spaces, load_card, load_space, shipped
 
 CRITIC = "protonet-omniglot-s0"
@@ -97,15 +97,15 @@ def test_an_encoding_that_was_stopped_goes_on_where_it_was(tmp_path: Path, monke
 
     space = Stopped(DrawingInput((6, 6)))
     with pytest.raises(KeyboardInterrupt):
-        encode_in_parts(space, images, "cpu")
+        encode_in_parts(space, images, device="cpu")
     assert len(list((tmp_path / "features" / "parts").iterdir())) == 1
-    found = encode_in_parts(space, images, "cpu")
+    found = encode_in_parts(space, images, device="cpu")
     assert calls == [512, 512, 512, 76]  # the first part is not computed again
     np.testing.assert_array_equal(found, images.images.reshape(1100, -1) / 255)
     assert not list((tmp_path / "features" / "parts").iterdir())
     (tmp_path / "file").write_text("in the way")
     monkeypatch.setenv("EXEMPLAR_CACHE", str(tmp_path / "file"))  # nothing can be kept there, which costs no result
-    np.testing.assert_array_equal(encode_in_parts(space, images, "cpu"), found)
+    np.testing.assert_array_equal(encode_in_parts(space, images, device="cpu"), found)
 
 
 @pytest.mark.parametrize("name", [CRITIC, "efficientnet-lite0/stem"])
