@@ -127,7 +127,7 @@ def test_encoding_shows_how_far_it_is_on_a_terminal(tmp_path: Path, name: str) -
         assert process.wait() == 0 and process.stdout is not None
         assert process.stdout.read().startswith("features.npz: 513 × ")
     os.close(screen)
-    assert "looks at 513 drawings" in shown.decode() and "/2" in shown.decode()  # of two parts
+    assert "looks at 513 images" in shown.decode() and "/2" in shown.decode()  # of two parts
 
 
 def test_omniglot_is_encoded_by_name_and_split(exemplar: Any, real_data: Any, tmp_path: Path) -> None:
