@@ -238,11 +238,18 @@ def test_what_is_said_of_the_control_is_what_its_curves_show(tmp_path):
         assert turns[s17.CLASSIFIER].ci95[0] > 1.05  # it turns up
         assert turns[s17.ONE_SHOT].ci95[0] < 1 < turns[s17.ONE_SHOT].ci95[1]  # no rise can be told from none
         assert turns[s17.FIVE_SHOT].value < 0.95  # falls to the end
+        one = [t for t in load_s17() if (t.who, s17.NETWORKS[t.network]) == (s17.ONE_SHOT, words)]
+        assert all(t.late_over_early("held_out_loss") > 1 for t in one)  # each of the six lies above 1
+        assert (
+            found["test_loss_last_over_lowest", f"{s17.ONE_SHOT}, {words}"].value > 1.1
+        )  # by the first measure they do
         for who in s17.S17:
             assert found["test_accuracy_late_minus_early", f"{who}, {words}"].value > 0
     more = {words: found["rises_more_than_few_shot", f"{s17.CLASSIFIER} than {s17.ONE_SHOT}, {words}"]
             for words in s17.NETWORKS.values()}  # fmt: skip
     assert more["as in Table S1"].ci95[0] > 0 and more["without its ReLU"].ci95[0] < 0 < more["without its ReLU"].value
+    whole = found["test_loss_late_over_early", f"{s17.ONE_SHOT}, without its ReLU, all of its 100 epochs"].value
+    assert 1.06 < whole < found["test_loss_late_over_early", f"{s17.CLASSIFIER}, without its ReLU"].value
     for who in s17.S17:
         assert found["calibrated_test_loss_late_over_early", f"{who}, without its ReLU"].value < 1
 

@@ -50,6 +50,11 @@ class Training:
         early, late = self.quarters(measure)
         return float(late / early)
 
+    def last_over_lowest(self, measure: str) -> float:
+        """Where a measure ends next to the lowest it was: above 1 for any noisy curve."""
+        values = [look[measure] for look in self.curve]
+        return values[-1] / min(values)
+
     def quarters(self, measure: str) -> tuple[float, float]:
         """The means of a measure over the looks in the second and in the last quarter of the training.
 
@@ -124,6 +129,11 @@ def s17_result(run: Run, seed: int) -> Scores:
         for who in (ONE_SHOT, FIVE_SHOT):
             more = [rises[CLASSIFIER][seed] - rise for seed, rise in rises[who].items()]
             scores.append(_over_seeds("rises_more_than_few_shot", more, f"{CLASSIFIER} than {who}, {words}"))
+    cards = [load_card(f"protonet-omniglot-s{number}") for number in range(SEEDS)]
+    whole = [Training(ONE_SHOT, card.architecture, card.seed, card.curve) for card in cards]
+    rises_to_the_end = [training.late_over_early("held_out_loss") for training in whole]
+    agent = f"{ONE_SHOT}, without its ReLU, all of its 100 epochs"
+    scores.append(_over_seeds("test_loss_late_over_early", rises_to_the_end, agent))
     table = Scores.collect(scores)
     run.save(table)
     return table
@@ -134,6 +144,7 @@ def _measures(trainings: list[Training]) -> Iterator[tuple[str, list[float]]]:
     for name, measure in (("test_loss", "held_out_loss"), ("calibrated_test_loss", "held_out_calibrated_loss")):
         if all(training.has(measure) for training in trainings):
             yield f"{name}_late_over_early", [training.late_over_early(measure) for training in trainings]
+    yield "test_loss_last_over_lowest", [training.last_over_lowest("held_out_loss") for training in trainings]
     accuracy = "held_out_accuracy" if trainings[0].has("held_out_accuracy") else "held_out_accuracy_exemplar"
     pairs = [training.quarters(accuracy) for training in trainings]
     yield "test_accuracy_late_minus_early", [late - early for early, late in pairs]
