@@ -185,7 +185,7 @@ def test_a_place_where_no_file_can_be_is_refused_before_anything_long_begins(
     ):
         monkeypatch.setattr(long_work, lambda *_, **__: pytest.fail("something long began"))
     (tmp_path / "file").write_text("mine")
-    assert "is a file, so nothing can be written at" in mistake(exemplar(*words, str(tmp_path / "file" / place)))
+    assert "cannot be written (Not a directory)" in mistake(exemplar(*words, str(tmp_path / "file" / place)))
     assert (tmp_path / "file").read_text() == "mine"
     (tmp_path / place).mkdir()
     said = mistake(exemplar(*words, str(tmp_path / place)))

@@ -24,8 +24,8 @@ from exemplar.spaces.classifier import Classifier
 from exemplar.spaces.protonet import ProtoNet
 from exemplar.spaces.simclr import SimClr
 from exemplar.spaces.training import Trained, train
+from exemplar.spaces.training_bar import step_bar
 from exemplar.spaces.training_images import Images
-from exemplar.spaces.training_steps import step_bar
 
 Objectives = ProtoNet | SimClr | Classifier
 PROTONET = ProtoNet(ways=8, epoch=2, halve_after=3)

@@ -6,6 +6,7 @@ import lzma
 import os
 import struct
 import tarfile
+import tempfile
 import tokenize
 import zipfile
 import zlib
@@ -48,16 +49,22 @@ def whole_file(path: Path) -> Iterator[Path]:
 
 def check_place(path: Path) -> None:
     """Refuse, before anything long begins, a place where no file can be written; nothing is made there."""
-    try:
-        there = next(place for place in (path.parent, *path.parent.parents) if place.exists())
+    check_folder(path.parent)
+    with suppress(OSError):  # a name too long is found out when it is written
         if path.is_dir():
             raise UserError(f"{path} is a folder: give the file in it a name")
-        if not there.is_dir():
-            raise UserError(f"{there} is a file, so nothing can be written at {path}: choose another place")
-        if not os.access(there, os.W_OK):
-            raise UserError(f"{there} cannot be written to: choose another place")
+
+
+def check_folder(folder: Path) -> None:
+    """See that the folder can be written to, or made where it is to be: better now than after hours. Nothing is left there."""
+    try:
+        there = next(place for place in (folder, *folder.parents) if place.exists() or place.is_symlink())
+        with tempfile.TemporaryFile(dir=there):
+            pass
     except OSError as problem:
-        raise UserError(f"{path} cannot be written ({problem.strerror}): choose another place") from problem
+        raise UserError(
+            f"{folder} cannot be written ({problem.strerror or problem}): choose another place"
+        ) from problem
 
 
 def write_npz(path: Path, arrays: dict[str, np.ndarray]) -> None:

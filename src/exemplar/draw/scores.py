@@ -208,7 +208,8 @@ def _sampled_scores(
     shares = sample_episodes(first.drawn, first.exemplars, ways, config.episodes, rng=seeds.rng("episodes", seed))
     sampled = [(first.space, ways, stats.mean(shares))]
     if critics.adapt:
-        card, rng = load_card(critics.adapt.name), seeds.rng("MAML episodes", seed)
+        card = critics.adapt.card or load_card(critics.adapt.name)  # a space made by hand has none
+        rng = seeds.rng("MAML episodes", seed)
         shares = sample_maml_episodes(images, task.exemplars, critics.adapt, card, config.episodes, rng=rng)
         sampled.append((critics.adapt.name, int(card.config["ways"]), stats.mean(shares)))
     return [

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import pickle
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -33,18 +32,6 @@ def load_checkpoint(folder: Path, identity: dict[str, str]) -> dict[str, Any]:
         if was != now:
             raise UserError(f"{path} is of another training, with {name} {was:.60}, not {now:.60}: give another folder")
     return there
-
-
-def check_folder(folder: Path) -> None:
-    """See that the folder can be written to, or made where it is to be: better now than after hours. Nothing is left there."""
-    try:
-        there = next(place for place in (folder, *folder.parents) if place.exists() or place.is_symlink())
-        with tempfile.TemporaryFile(dir=there):
-            pass
-    except OSError as problem:
-        raise UserError(
-            f"{folder} cannot be written ({problem.strerror or problem}): choose another place"
-        ) from problem
 
 
 def save_checkpoint(folder: Path, content: dict[str, Any]) -> None:

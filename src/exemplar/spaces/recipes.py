@@ -19,8 +19,8 @@ from torch import nn
 
 from exemplar import __version__
 from exemplar.errors import UserError, unknown
+from exemplar.files import check_folder
 from exemplar.spaces.backbone import Pretraining
-from exemplar.spaces.checkpoints import check_folder
 from exemplar.spaces.devices import find_device
 from exemplar.spaces.meta import Maml
 from exemplar.spaces.protonet import ProtoNet
@@ -71,14 +71,14 @@ class Recipe:
 
 SIMCLR = Recipe(SimClr(), OMNIGLOT, steps=10_000)
 PROTONET = Recipe(ProtoNet(), OMNIGLOT, steps=23_000, exemplars="simclr-omniglot-s0")
+QUICKDRAW_POSES = ProtoNet(new_classes="quickdraw-protonet", same_for_all=True, halve_after=40)
 QUICKDRAW_PROTONET = Recipe(
-    ProtoNet(new_classes="quickdraw-protonet", same_for_all=True, halve_after=40),
+    QUICKDRAW_POSES,
     QUICKDRAW,
     steps=36_000,
     size=48,
     threshold=0.3,
 )
-QUICKDRAW_RESNET = ProtoNet(network="resnet", new_classes="quickdraw-protonet", same_for_all=True, halve_after=40)
 WRN = Recipe(Pretraining(), CIFAR_FS, steps=10_000, size=32, threshold=None)
 
 RECIPES = {
@@ -101,7 +101,9 @@ RECIPES = {
     "protonet-quickdraw-by-class": replace(  # as published: each class has its own pose, which tells it from the others
         QUICKDRAW_PROTONET, objective=ProtoNet(new_classes="quickdraw-protonet"), steps=18_000
     ),
-    "protonet-quickdraw-resnet": replace(QUICKDRAW_PROTONET, objective=QUICKDRAW_RESNET),  # the published network
+    "protonet-quickdraw-resnet": replace(  # the published network
+        QUICKDRAW_PROTONET, objective=replace(QUICKDRAW_POSES, network="resnet")
+    ),
     "wrn28-4-cifar-fs": WRN,
     "wrn28-4-cifar-fs-unmixed": replace(WRN, objective=Pretraining(mixed=0.0)),  # what mix-up is compared with
     "wrn28-10-cifar-fs": replace(WRN, objective=Pretraining(backbone="wrn28-10")),

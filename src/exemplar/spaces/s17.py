@@ -111,11 +111,14 @@ def load_s17() -> list[Training]:
     """The control's trainings as they were made; the file says how, the cards that of the shipped ProtoNets."""
     page = read_json(Path(str(resources.files("exemplar"))) / "results" / "s17-curves.json")
     kept = [Training(t["who"], t["network"], t["seed"], t["curve"]) for t in page["trainings"]]
-    for seed in range(SEEDS):
-        card = load_card(f"protonet-omniglot-s{seed}")
-        within = [look for look in card.curve if look["step"] <= S17[ONE_SHOT][1]]
-        kept.append(Training(ONE_SHOT, card.architecture, card.seed, within))
-    return kept
+    last = S17[ONE_SHOT][1]
+    return kept + [replace(t, curve=[look for look in t.curve if look["step"] <= last]) for t in load_shipped()]
+
+
+def load_shipped() -> list[Training]:
+    """The 1-shot ProtoNets that ship, over all of their 100 epochs."""
+    cards = [load_card(f"protonet-omniglot-s{seed}") for seed in range(SEEDS)]
+    return [Training(ONE_SHOT, card.architecture, card.seed, card.curve) for card in cards]
 
 
 def s17_result(run: Run, seed: int) -> Scores:
@@ -129,11 +132,9 @@ def s17_result(run: Run, seed: int) -> Scores:
         for who in (ONE_SHOT, FIVE_SHOT):
             more = [rises[CLASSIFIER][seed] - rise for seed, rise in rises[who].items()]
             scores.append(_over_seeds("rises_more_than_few_shot", more, f"{CLASSIFIER} than {who}, {words}"))
-    cards = [load_card(f"protonet-omniglot-s{number}") for number in range(SEEDS)]
-    whole = [Training(ONE_SHOT, card.architecture, card.seed, card.curve) for card in cards]
-    rises_to_the_end = [training.late_over_early("held_out_loss") for training in whole]
+    whole = [training.late_over_early("held_out_loss") for training in load_shipped()]
     agent = f"{ONE_SHOT}, without its ReLU, all of its 100 epochs"
-    scores.append(_over_seeds("test_loss_late_over_early", rises_to_the_end, agent))
+    scores.append(_over_seeds("test_loss_late_over_early", whole, agent))
     table = Scores.collect(scores)
     run.save(table)
     return table

@@ -23,18 +23,10 @@ from exemplar import seeds
 from exemplar.errors import UserError, unknown
 from exemplar.spaces.checkpoints import CHECKPOINT, load_checkpoint, save_checkpoint
 from exemplar.spaces.devices import count_gpus, find_device
+from exemplar.spaces.training_bar import step_bar
 from exemplar.spaces.training_images import Images
-from exemplar.spaces.training_steps import (
-    Objective,
-    any_device,
-    launch_processes,
-    mean_over_devices,
-    plain_steps,
-    replayed_steps,
-    step_bar,
-    stops_between_steps,
-    tried_kernels,
-)
+from exemplar.spaces.training_steps import Objective, mean_over_devices, plain_steps, replayed_steps, tried_kernels
+from exemplar.spaces.training_stops import any_device, launch_processes, stops_between_steps
 
 if TYPE_CHECKING:
     from lightning_fabric import Fabric
