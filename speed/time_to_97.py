@@ -17,7 +17,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from exemplar.spaces.recipes import PROTONET, make_images, speed_options
+from exemplar.spaces.recipes import find_recipe, make_images, speed_options
 from exemplar.spaces.training import train
 from exemplar.spaces.training_images import Images
 from exemplar.spaces.training_steps import Objective
@@ -73,16 +73,20 @@ def main() -> None:
     words.add_argument("--export", type=Path)
     words.add_argument("--seeds", type=int, default=3)
     words.add_argument("--most", type=int, default=6000, help="steps after which it is given up")
+    words.add_argument(
+        "--recipe", default="protonet-omniglot", help="or protonet-omniglot-relu, the network of Table S1"
+    )
     given = words.parse_args()
-    images = read(given.images) if given.images else make_images(PROTONET)
+    recipe, _ = find_recipe(given.recipe)
+    images = read(given.images) if given.images else make_images(recipe)
     if given.export:
         export(given.export, images)
         return
     device = "cuda" if torch.cuda.is_available() else "cpu"
     print(f"on {torch.cuda.get_device_name() if device == 'cuda' else 'the CPU'}, looked at every {LOOK} steps")
     for seed in range(given.seeds):
-        objective: Any = Clocked(PROTONET.objective)
-        steps, options = given.most, speed_options(PROTONET, device)
+        objective: Any = Clocked(recipe.objective)
+        steps, options = given.most, speed_options(recipe, device)
         train(objective, images, steps=steps, seed=seed, every=LOOK, device=device, **options)
         reached = [k for k, (_, accuracy) in enumerate(objective.looks) if accuracy >= GOAL]
         if not reached:

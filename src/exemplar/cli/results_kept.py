@@ -133,8 +133,8 @@ RESULTS = {
         "released code, where nothing stands between the 256 features and the last layer. With the ReLU that Table S1 has "
         "there (`exemplar spaces train simclr-omniglot-relu --out mine`, then `exemplar draw score human --data omniglot --see "
         "mine/simclr-omniglot-relu`) the features lie far from the origin, a drawing's own deviation is mostly that offset, "
-        "and the same numbers come out about half as large. Diversity that is not normalised has a "
-        "scale of its own in every training: 1.75 beside 1.29 says nothing. Which critics ship was decided by spread, "
+        "and the same numbers come out clearly smaller, diversity at little more than half. Diversity that is not normalised "
+        "has a scale of its own in every training: 1.75 beside 1.29 says nothing. Which critics ship was decided by spread, "
         "originality and the cosines of the next result, on these characters and with the published numbers in view: that"
         " those agree is no evidence of its own; recognizability was looked at afterwards.",
         {
