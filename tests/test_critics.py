@@ -234,7 +234,23 @@ def test_the_exemplar_itself_is_no_query_and_ties_are_lost() -> None:
     assert accuracies(features, data, seeds.torch_rng("ties"))["accuracy_exemplar"] == 0
     features[data.exemplar, 0] = torch.arange(24.0)  # … but the exemplars, which would be right about themselves
     features[:, 1] = 1.0
-    assert accuracies(features, data, seeds.torch_rng("ties"), ways=24)["accuracy_exemplar"] == pytest.approx(1 / 24)
+    found = accuracies(features, data, seeds.torch_rng("ties"), ways=24)
+    assert found["accuracy_exemplar"] == pytest.approx(1 / 24)  # one class is right, the others are wrong …
+    assert found["accuracy_exemplar_se"] == pytest.approx((23 / 24**3) ** 0.5)  # … √(p (1 − p) / 24)
+
+
+def test_a_class_without_queries_does_not_count() -> None:
+    """One of 24 has but the drawing that is its support: 23 are asked, of which one is right."""
+    data = dots()
+    keep = torch.ones(len(data.pixels), dtype=torch.bool)
+    keep[data.rows[5][data.rows[5] != data.exemplar[5]]] = False  # type: ignore[index]
+    place = keep.cumsum(0) - 1
+    fewer = Images.of(data.pixels[keep, 0].numpy(), data.label[keep].numpy(), data.names, place[data.exemplar].numpy())
+    features = torch.ones(int(keep.sum()), 2)
+    features[fewer.exemplar, 0] = 1 + torch.arange(24.0)
+    found = accuracies(features, fewer, seeds.torch_rng("ties"), ways=24)
+    assert found["accuracy_exemplar"] == pytest.approx(1 / 23)
+    assert found["accuracy_exemplar_se"] == pytest.approx((22 / 23**3) ** 0.5)
 
 
 def test_new_classes_move_all_drawings_of_a_class_alike() -> None:

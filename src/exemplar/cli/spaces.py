@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -39,10 +40,8 @@ def list_spaces(
     for name in find_spaces(None if folder is None else Path(folder)):
         card = load_card(place + name)
         adapts = card.architecture == "maml"  # it normalises by the batch: no image has features of its own
-        best = ", ".join(
-            f"{key.removeprefix('held_out_')} {value:.3f}" for key, value in card.scores.items() if "accuracy" in key
-        )
-        rows.append((place + name, card.data, "adapted to tasks" if adapts else card.layer or "output", best))
+        best = {key: value for key, value in card.scores.items() if "accuracy" in key}
+        rows.append((place + name, card.data, "adapted to tasks" if adapts else card.layer or "output", told(best)))
         about = {"data": card.data, "layer": None if adapts else card.layer}
         spaces.append({"name": place + name, **about, "scores": card.scores, "seconds": card.seconds})
     stages = [stage.name for stage in list_stages()]
@@ -59,7 +58,7 @@ def card(
     figure: Annotated[Path | None, typer.Option("--figure", help="Write its learning curves as an SVG, too.")] = None,
     json: Json = False,
 ) -> None:
-    """What a space is: data and concepts seen, configuration, seed, test numbers, time."""
+    """What a space is: data and concepts seen, configuration, seed, test numbers with 95 % intervals, time."""
     from dataclasses import asdict
 
     from exemplar.errors import UserError
@@ -73,6 +72,7 @@ def card(
         write_curve(figure, name, about["curve"])
     shown = {
         **about,
+        "scores": told(about["scores"]),
         "concepts": f"{len(about['concepts'])}, see --json",
         "curve": f"{len(about['curve'])} points, see --json",
     }
@@ -102,6 +102,18 @@ def train(
     last = {key: round(value, 5) for key, value in trained.curve[-1].items()}
     result = {"space": name, "folder": str(out), "seconds": round(trained.seconds, 1), **last}
     answer(result, as_json=json, text=pairs(result))
+
+
+def told(scores: Mapping[str, float]) -> str:
+    """Each score on a card, with its 95 % interval where the card has its standard error."""
+    words = []
+    for key, value in scores.items():
+        if key.endswith("_se"):
+            continue
+        reach = 1.96 * scores.get(f"{key}_se", 0)
+        interval = f" [{value - reach:.3f}, {value + reach:.3f}]" if reach else ""
+        words.append(f"{key.removeprefix('held_out_')} {value:.3f}{interval}")
+    return ", ".join(words)
 
 
 def write_curve(path: Path, name: str, curve: list[dict[str, Any]]) -> None:

@@ -13,6 +13,7 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from PIL import Image, ImageDraw, ImageFont
 
+from exemplar import stats
 from exemplar.images.pixels import resize
 from exemplar.records import Drawings, Score
 from exemplar.report.figures import ACCENT, INK, QUIET, STYLE, as_svg
@@ -24,7 +25,12 @@ from exemplar.runs import read_json
 HUES = ("#c8472b", "#1f77b4", "#2e8b57", "#8e44ad", "#b8860b", "#0e8c8c", "#d6438a", "#5a6b1f", "#4b4fc4", "#a0522d",
         "#5b7fa6", "#3a3a3f")  # fmt: skip
 RIGHT = "#2e8b57"
-LEARNERS = {"standard classifier": ACCENT, "1-shot ProtoNet": INK, "5-shot ProtoNet": "#1f5f9e"}  # of the control S17
+LEARNERS = {  # of the control S17
+    "standard classifier": ACCENT,
+    "1-shot ProtoNet": INK,
+    "1-shot ProtoNet, 100 episodes an epoch": QUIET,
+    "5-shot ProtoNet": "#1f5f9e",
+}
 HELD_OUT = "held_out_"  # how validation's numbers are called in a curve
 
 
@@ -87,26 +93,23 @@ def plot_named(scores: Sequence[Score], names: Mapping[str, str], *, xlabel: str
 
 def plot_s17(path: Path = FOLDER / "s17-curves.json") -> str:
     """The control S17 with the network of Table S1, as SVG: training loss, and the loss on what is held out next to what it
-    was early in the training. A thin line a seed, a strong one for their mean."""
-    trainings = [training for training in read_json(path)["trainings"] if training["network"] == "conv4"]
+    was early in the training; the mean of the seeds that count, in a band that is its 95 % interval."""
+    trainings = [t for t in read_json(path)["trainings"] if t["network"] == "conv4" and not t["before"]]
     with mpl.rc_context({**STYLE, "figure.facecolor": "white", "axes.titlesize": 11}):
-        figure = Figure(figsize=(10.5, 4), layout="constrained")
+        figure = Figure(figsize=(10.5, 4.2), layout="constrained")
         trained, tested = figure.subplots(1, 2)
         for who, colour in LEARNERS.items():
             curves = [training["curve"] for training in trainings if training["who"] == who]
-            step = [look["step"] for look in curves[0]]
-            losses = [np.array([look["loss"] for look in curve]) for curve in curves]
-            label = f"{who}, {len(curves)} seeds"
+            epoch = 80 * np.array([look["step"] for look in curves[0]]) / curves[0][-1]["step"]
+            losses = [[look["loss"] for look in curve] for curve in curves]
             for axes, lines in ((trained, losses), (tested, [relative_loss(curve) for curve in curves])):
-                for line in lines:
-                    axes.plot(step, line, color=colour, linewidth=0.8, alpha=0.35)
-                axes.plot(step, np.mean(lines, axis=0), color=colour, linewidth=2, label=label)
-        trained.set(title="loss on what is trained on", xlabel="steps", yscale="log")
-        tested.set(title="loss on what is held out, 1 in the second quarter", xlabel="steps", ylim=(0.7, 2))
+                found = stats.mean(np.array(lines))
+                axes.fill_between(epoch, found.lo, found.hi, color=colour, alpha=0.18, linewidth=0)
+                axes.plot(epoch, found.value, color=colour, linewidth=2, label=f"{who}, {len(curves)} seeds")
+        trained.set(title="loss on what is trained on", xlabel="epochs", yscale="log")
+        tested.set(title="loss on what is held out, 1 in the second quarter", xlabel="epochs", ylim=(0.7, 2))
         tested.axhline(1, color=QUIET, linewidth=0.8, linestyle="--")
         tested.legend(frameon=False, fontsize=9.5, loc="upper right")
-        for axes in (trained, tested):
-            axes.xaxis.set_major_formatter(lambda step, _: f"{step:,.0f}")
         return as_svg(figure)
 
 

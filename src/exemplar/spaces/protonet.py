@@ -70,25 +70,31 @@ class ProtoNet:
         return episode_loss(network(images).float().view(self.episodes, self.ways, each, -1), self.shots)
 
     def validate(self, network: nn.Module, data: Images, rng: torch.Generator) -> dict[str, float]:
-        """loss: of 200 plain episodes, and what it is when sureness is set aside (`calibrated_loss`); accuracy_…: 20-way,
-        with exemplars and with random drawings as support."""
+        """loss: of 200 episodes like those of training, and what it is when sureness is set aside (`calibrated_loss`);
+        accuracy_…: 20-way, as in `accuracies`; loss_20_way: of 200 such episodes."""
         assert data.held_out is not None
         there, embedded = data.held_out, encode(network, data.held_out)
-        ways = min(self.ways, there.n_classes)  # fewer classes may be held out
-        classes = sample_classes(there.n_classes, TEST_EPISODES, ways, rng)
-        rows = sample_drawings(there, classes.flatten(), self.shots + self.queries, rng)
-        logits, target = episode_logits(embedded[rows].unflatten(0, (TEST_EPISODES, ways)), self.shots)
-        losses = {
+        logits, target = self._test(embedded, there, min(self.ways, there.n_classes), rng)  # fewer may be held out
+        return {
             "loss": float(functional.cross_entropy(logits, target)),
             "calibrated_loss": calibrated_loss(logits, target),
+            **accuracies(embedded, there, rng, shots=self.shots),
+            "loss_20_way": float(functional.cross_entropy(*self._test(embedded, there, TEST_WAYS, rng))),
         }
-        return {**losses, **accuracies(embedded, there, rng, shots=self.shots)}
 
     def optimizer(self, network: nn.Module) -> torch.optim.Optimizer:
         return torch.optim.Adam(network.parameters(), self.learning_rate)
 
     def rate(self, step: int) -> float:
         return 0.5 ** (step // (self.epoch * self.halve_after))
+
+    def _test(
+        self, embedded: torch.Tensor, data: Images, ways: int, rng: torch.Generator
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Logits and right answers of 200 random episodes. embedded: (n, d) of data's images."""
+        classes = sample_classes(data.n_classes, TEST_EPISODES, ways, rng)
+        rows = sample_drawings(data, classes.flatten(), self.shots + self.queries, rng)
+        return episode_logits(embedded[rows].unflatten(0, (TEST_EPISODES, ways)), self.shots)
 
 
 def sample_classes(n_classes: int, episodes: int, ways: int, rng: torch.Generator) -> torch.Tensor:
@@ -146,13 +152,13 @@ def accuracies(
     """Expected accuracy of nearest-prototype choices among `ways` classes, over all drawings that are no support.
 
     features: (n, d) of data's images. accuracy_exemplar: the exemplar (and shots − 1 others) as support, where there are
-    exemplars; accuracy_random: random drawings, the mean of `rounds` choices.
+    exemplars; accuracy_random: random drawings, the mean of `rounds` choices; …_se: the standard error over classes.
     """
     found = {}
     for name, exemplar_first in (("exemplar", True), ("random", False)):
         if exemplar_first and data.exemplar is None:
             continue
-        values = []
+        right, asked = torch.zeros((2, data.n_classes), dtype=torch.float64, device=features.device)
         for _ in range(1 if exemplar_first and shots == 1 else rounds):
             classes = torch.arange(data.n_classes, device=features.device)
             support = sample_drawings(data, classes, shots, rng, exemplar_first=exemplar_first)
@@ -160,8 +166,11 @@ def accuracies(
             own = distance.gather(1, data.label[:, None])
             n_nearer = (distance <= own).sum(1) - 1  # a tie counts as lost: who tells nothing apart is never right
             query = torch.ones_like(n_nearer, dtype=torch.float64).index_fill_(0, support.flatten(), 0)
-            values.append((chance_of_nearest(n_nearer, data.n_classes, ways) * query).sum() / query.sum())
-        found[f"accuracy_{name}"] = float(torch.stack(values).mean())
+            right.index_add_(0, data.label, chance_of_nearest(n_nearer, data.n_classes, ways) * query)
+            asked.index_add_(0, data.label, query)
+        found[f"accuracy_{name}"] = float(right.sum() / asked.sum())
+        share = (right / asked)[asked > 0]
+        found[f"accuracy_{name}_se"] = float(share.std(correction=0) / len(share) ** 0.5)
     return found
 
 

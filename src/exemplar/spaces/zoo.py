@@ -50,8 +50,8 @@ class Card:
 
     architecture, config: name in ARCHITECTURES and constructor's arguments; layer: the one meant unless another is asked for;
     data, concepts: what it was trained on, as in "omniglot/weak-train", and every concept of it; training: objective and
-    settings; curve: the numbers at each look, by name, "step" among them; scores: test numbers by name; seconds: of training;
-    versions: of what made it.
+    settings; curve: the numbers at each look, by name, "step" among them; scores: test numbers by name, …_se their
+    standard errors; seconds: of training; versions: of what made it.
     """
 
     name: str
