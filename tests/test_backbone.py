@@ -29,6 +29,7 @@ from exemplar.spaces.densenet import DenseNet
 from exemplar.spaces.training import train
 from exemplar.spaces.training_images import Images
 from exemplar.spaces.wide_resnet import WideResNet
+from exemplar.spaces.zoo import build_network
 
 
 def n_parameters(network: nn.Module) -> int:
@@ -55,11 +56,21 @@ def test_backbones_have_as_many_parameters_as_they_should() -> None:
 
 @pytest.mark.parametrize(("name", "n_features"), [("wrn28-4", 256), ("densenet", 308), ("conv4-64", 256)])
 def test_a_backbone_gives_features_that_are_nowhere_below_0(name: str, n_features: int) -> None:
-    backbone = BACKBONES[name](channels=3, size=32).eval()
+    _, make, config = BACKBONES[name]
+    backbone = make(**config, channels=3, size=32).eval()
     with torch.no_grad():
         features = backbone(torch.rand((2, 3, 32, 32), generator=seeds.torch_rng("features")))
     assert features.shape == (2, n_features) == (2, backbone.n_features)
     assert (features >= 0).all() and (features > 0).any()
+
+
+@pytest.mark.parametrize("name", BACKBONES)
+def test_a_backbone_that_is_trained_is_the_one_the_zoo_builds_to_load_it(name: str) -> None:
+    data, (architecture, _, config) = patches(), BACKBONES[name]
+    with torch.device("meta"):  # millions of weights are not asked for
+        trained = Pretraining(name, batch=8).build(data).backbone
+        loaded = build_network(architecture, {**config, "channels": 3, "size": 16})
+    assert str(trained) == str(loaded)
 
 
 def test_a_wide_block_is_normalise_relu_convolve_twice_and_add() -> None:

@@ -244,7 +244,7 @@ WRONG = {
     "more than fits": (("score", "copies", "--n", "999999999"), "people made 4 drawings .*, not 999999999"),
     "people": (("score", "people"), "did you mean human"),
     "a name no file can have": (("score", "x" * 400), "there is no drawer, file or folder"),
-    "a folder nobody can make": (("score", "copies", "--out", "x" * 400), "cannot be a folder"),
+    "a folder nobody can make": (("score", "copies", "--out", "x" * 400), "cannot be written .File name too long"),
     "a critic twice": (("score", "copies", "--see", "simclr-glyphs-s0"), "simclr-glyphs-s0 is named twice"),
     "somebody twice": (("compare", "copies", "copies"), "copies is given twice"),
     "no page": (("compare", "copies", "--html", "page.png"), "call page.png something.html"),
@@ -396,6 +396,17 @@ def test_a_study_that_is_refused_leaves_no_folders(
 def test_a_folder_that_will_not_do_for_a_study_is_said_before_the_data_are_looked_for(draw: Run) -> None:
     Path("taken").write_text("mine")
     assert "taken is a file" in mistake(draw("study", "curve", "--data", "no-such-data", "--out", "taken"))
+
+
+@pytest.mark.parametrize("out", ["file", "file/run", "link", "x" * 400], ids=["file", "in a file", "link", "long name"])
+def test_a_place_that_cannot_be_written_is_said_before_the_data_are_looked_for(
+    out: str, draw: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("file").write_text("mine")
+    Path("link").symlink_to("nowhere")
+    assert f"{out} cannot be written" in mistake(draw("score", "copies", "--data", "no-such-data", "--out", out))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "link"]
 
 
 def test_names_that_macos_wrote_are_those_that_were_typed(

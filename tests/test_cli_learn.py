@@ -23,6 +23,7 @@ from exemplar.learn.curves import Behaviour, behaviour_of
 from exemplar.learn.exports import write_objects
 from exemplar.learn.features import fit_ball, load_features
 from exemplar.learn.outcomes import Outcome, load_outcome, save_outcome
+from exemplar.learn.running import Done, run_learner
 from exemplar.learn.simulation import gram_matrices, simulate
 from exemplar.learn.stimuli import built_in_stimuli, public_stimuli
 from exemplar.learn.tasks import ObjectLearning
@@ -382,6 +383,21 @@ def test_a_folder_whose_run_is_under_way_is_said_before_anything_long_begins(
     given = ("run", "--features", work / "features.npz", *SMALL, "--seed", 1, "--out", tmp_path / "again")
     with open_run(tmp_path / "again", **parts), pytest.raises(UserError, match="another process is at work"):
         say(*given)
+
+
+def test_a_run_holds_its_folder_while_it_simulates(work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    given = ("run", "--features", work / "features.npz", *SMALL, "--out", tmp_path / "run")
+
+    def while_another_asks(*config: Any, **named: Any) -> Done:
+        monkeypatch.setattr("exemplar.learn.running.run_learner", never)
+        with pytest.raises(UserError, match="another process is at work"):
+            say(*given)
+        return run_learner(*config, **named)
+
+    monkeypatch.setattr("exemplar.learn.running.run_learner", while_another_asks)
+    say(*given)
+    for name in ("behaviour.npz", "scores.parquet"):
+        assert (tmp_path / "run" / name).read_bytes() == (work / "square" / name).read_bytes()
 
 
 def test_features_that_have_changed_are_said_before_anyone_learns(

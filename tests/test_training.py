@@ -8,6 +8,8 @@ import os
 import resource
 import signal
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -176,19 +178,33 @@ def test_a_training_stopped_between_two_looks_cannot_end_there(
     assert [entry["step"] for entry in train(Parabola(), data, steps=3, seed=0, folder=tmp_path).curve] == [3]
 
 
-def test_a_full_disk_is_one_sentence_and_leaves_the_earlier_checkpoint(data: Images, tmp_path: Path) -> None:
-    train(PROTONET, data, steps=2, seed=0, folder=tmp_path)
-    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+@contextmanager
+def full_disk() -> Iterator[None]:
+    """No checkpoint can be written, and that is said."""
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, limits[1]))
     try:
         with pytest.raises(
             UserError, match=r"checkpoint\.pt cannot be written \(File too large\): choose another place"
         ):
-            train(PROTONET, data, steps=4, seed=0, folder=tmp_path)
+            yield
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+
+
+def test_a_full_disk_is_one_sentence_and_leaves_the_earlier_checkpoint(data: Images, tmp_path: Path) -> None:
+    train(PROTONET, data, steps=2, seed=0, folder=tmp_path)
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    with full_disk():
+        train(PROTONET, data, steps=4, seed=0, folder=tmp_path)
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_a_full_disk_leaves_no_folder_that_was_not_there(data: Images, tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    with full_disk():
+        train(PROTONET, data, steps=2, seed=0, folder=tmp_path / "mine" / "training" / "protonet")
+    assert list(tmp_path.rglob("*")) == [tmp_path / "mine"]
 
 
 def test_the_bar_shows_what_matters_in_80_columns_and_ends_its_line(monkeypatch: pytest.MonkeyPatch) -> None:

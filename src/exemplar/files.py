@@ -12,6 +12,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from itertools import takewhile
 from pathlib import Path
 from typing import IO
 
@@ -32,9 +33,14 @@ KINDS = {"b": "true/false", "i": "whole numbers", "u": "whole numbers", "f": "nu
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[Path]:
-    """A place to write to that becomes `path` only if all went well; until then `path` keeps what it had."""
+    """A place to write to that becomes `path` only if all went well; until then `path` keeps what it had.
+
+    Folders are made for it where there are none, and go again if nothing comes to lie in them.
+    """
     part = path.with_name(f".{path.name}.{os.getpid()}{PART}")
+    made: list[Path] = []
     try:
+        made.extend(takewhile(lambda place: not place.exists(), path.parents))
         path.parent.mkdir(parents=True, exist_ok=True)
         yield part
         with part.open("rb+") as file:
@@ -45,6 +51,9 @@ def whole_file(path: Path) -> Iterator[Path]:
     finally:
         with suppress(OSError):  # it has been moved, or could not be there at all: a name too long, no such place
             part.unlink()
+        for folder in made:  # the innermost first
+            with suppress(OSError):  # it holds the file, or something of others
+                folder.rmdir()
 
 
 def check_place(path: Path) -> None:

@@ -172,7 +172,11 @@ def score(
     json: Json = False,
 ) -> None:
     """How diverse, recognizable and original drawings are, whoever made them, and how far from people's."""
+    from exemplar.files import check_folder
+
     started = time.monotonic()
+    if out is not None:
+        check_folder(out)  # before anything long begins
     judges = tuple(see or ()), tuple(recognise or ())
     asked = Question(data, split, exemplar, n, seed, allow_seen, *judges, training, normalise)
     task = asked.task()

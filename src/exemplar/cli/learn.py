@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -169,7 +170,7 @@ def run(
     from exemplar.cli.learn_output import score_table, write_run
     from exemplar.errors import UserError
     from exemplar.learn.running import RunConfig, load_agent, run_learner
-    from exemplar.runs import check_run
+    from exemplar.runs import check_run, open_run
     from exemplar.seeds import digest
 
     if records and out is None:
@@ -186,9 +187,11 @@ def run(
         raise UserError(
             "--records needs names of subtasks and images: put the arrays `subtask` and `image` beside `features`"
         )
-    if out is not None:
-        check_run(out, **about, data={"features": digest(seen.images, seen.warmup)})
-    done = run_learner(config, seen, seed=seed)
+    data = {"features": digest(seen.images, seen.warmup)}
+    with nullcontext() if out is None else open_run(out, **about, data=data) as kept:
+        done = run_learner(config, seen, seed=seed)
+        if kept is not None and not kept.finished:
+            write_run(kept, config, seen, done, records=records)
     result: dict[str, Any] = {name: score.json() for name, score in done.scores.items()}
     result |= {"cpu_seconds": done.seconds[1], "cpu_seconds_simulation": done.seconds[0], "rule": config.name}
     n_subtasks, _, n_trials = done.sessions.shape
@@ -198,7 +201,6 @@ def run(
         result["curve"] = done.repeated.curves.accuracy.mean(axis=0).round(6).tolist()
     text = score_table(done.scores) + f"\n\n{done.seconds[1]:.2f} CPU seconds; features scaled by {done.scaled_by}."
     if out is not None:
-        write_run(out, config, seen, done, source=asked, records=records, seed=seed)
         result["out"], text = str(out), f"{text} Kept in {out}."
     answer(result, as_json=json, text=text)
 

@@ -22,7 +22,7 @@ from exemplar.learn.stimuli import TRAINING, Stimuli
 from exemplar.learn.trials import trials_of
 from exemplar.records import Score, Scores
 from exemplar.report.learning_curves import plot_learning, plot_tests
-from exemplar.runs import open_run
+from exemplar.runs import Run, open_run
 from exemplar.seeds import digest
 from exemplar.stats import Estimate
 
@@ -95,30 +95,21 @@ def some_views(stimuli: Stimuli, experiment: int) -> tuple[np.ndarray, list[str]
     return images, [f"{name}   {heads}" if place == 0 and heads else name for place, name in enumerate(names)]
 
 
-def write_run(
-    out: Path, config: RunConfig, features: Features, done: Done, *, source: dict[str, Any], records: bool, seed: int
-) -> None:
-    """A run's folder: `behaviour.npz` (a bit a trial), scores, a figure, and the trials where they are asked for."""
-    data = {"features": digest(features.images, features.warmup)}
-    about = {**vars(config), **source, "records": records}
-    with open_run(out, command="learn run", config=about, seed=seed, variant=config.variant, data=data) as run:
-        if run.finished:
-            return
-        save_outcome(run.folder, done.outcome)
-        run.save(Scores.collect(done.scores.values()))
-        if records and features.image is not None and features.subtasks is not None:
-            run.save(
-                trials_of(
-                    done.choice, done.sessions, agent=config.name, subtasks=features.subtasks, image=features.image
-                )
-            )
-        chance = 1 / done.sessions.n_choices
-        if done.repeated is not None:
-            figure = plot_learning({config.name: learning_curve(done.repeated)}, chance=chance)
-        elif isinstance(done.outcome.result, Generalization):
-            points = done.outcome.result.points()
-            figure = plot_tests(points.tests, {config.name: _band(points)}, chance=chance)
-        _write(run.folder / "figure.svg", figure)
+def write_run(run: Run, config: RunConfig, features: Features, done: Done, *, records: bool) -> None:
+    """Into a run's folder: `behaviour.npz` (a bit a trial), scores, a figure, and the trials where they are asked for."""
+    save_outcome(run.folder, done.outcome)
+    run.save(Scores.collect(done.scores.values()))
+    if records and features.image is not None and features.subtasks is not None:
+        run.save(
+            trials_of(done.choice, done.sessions, agent=config.name, subtasks=features.subtasks, image=features.image)
+        )
+    chance = 1 / done.sessions.n_choices
+    if done.repeated is not None:
+        figure = plot_learning({config.name: learning_curve(done.repeated)}, chance=chance)
+    elif isinstance(done.outcome.result, Generalization):
+        points = done.outcome.result.points()
+        figure = plot_tests(points.tests, {config.name: _band(points)}, chance=chance)
+    _write(run.folder / "figure.svg", figure)
 
 
 def write_verdict(

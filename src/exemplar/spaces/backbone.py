@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 
 import torch
 from torch import Tensor, nn
@@ -46,11 +45,12 @@ class Conv64(nn.Sequential):
 
 
 Backbone = WideResNet | DenseNet | Conv64
-BACKBONES: dict[str, Callable[..., Backbone]] = {
-    "wrn28-4": partial(WideResNet, 28, 4),
-    "wrn28-10": partial(WideResNet, 28, 10),
-    "densenet": DenseNet,
-    "conv4-64": Conv64,
+# By name: the architecture as the zoo calls it, its class, and arguments besides channels and size.
+BACKBONES: dict[str, tuple[str, Callable[..., Backbone], dict[str, int]]] = {
+    "wrn28-4": ("wide-resnet", WideResNet, {"depth": 28, "width": 4}),
+    "wrn28-10": ("wide-resnet", WideResNet, {"depth": 28, "width": 10}),
+    "densenet": ("densenet", DenseNet, {}),
+    "conv4-64": ("conv4-64", Conv64, {}),
 }
 
 
@@ -109,7 +109,8 @@ class Pretraining:
             check_tasks(data.held_out)
         if self.backbone not in BACKBONES:
             raise unknown("backbone", self.backbone, BACKBONES)
-        network = BACKBONES[self.backbone](channels=data.shape[0], size=square_side(data.shape))
+        _, make, config = BACKBONES[self.backbone]
+        network = make(**config, channels=data.shape[0], size=square_side(data.shape))
         return Learner(network, data.n_classes).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
 
     def loss(

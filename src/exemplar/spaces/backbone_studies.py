@@ -15,7 +15,7 @@ from exemplar.spaces.backbone import task_accuracies
 from exemplar.spaces.training_images import Images
 from exemplar.spaces.zoo import check_unseen, load_card, load_space
 
-BACKBONES = {"wrn28-4-cifar-fs": "cifar-fs", "conv4-64-cifar-fs": "cifar-fs", "densenet-fc100": "fc100"}
+TESTED_ON = {"wrn28-4-cifar-fs": "cifar-fs", "conv4-64-cifar-fs": "cifar-fs", "densenet-fc100": "fc100"}
 N_TASKS, BLOCK = 2_000, 500
 
 
@@ -39,7 +39,7 @@ def encode_block(job: BlockJob) -> np.ndarray:
 def backbone_result(run: Run, seed: int) -> Scores:
     """5-way accuracy of the shipped backbones on their test classes: nearest means of features of length 1, 2,000 tasks."""
     scores = []
-    for space, name in BACKBONES.items():
+    for space, name in TESTED_ON.items():
         data = load(name, "test")
         jobs = [BlockJob(space, name, start) for start in range(0, len(data), BLOCK)]
         features = torch.from_numpy(np.concatenate(run.map(encode_block, jobs, label=space)))

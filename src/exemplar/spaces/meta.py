@@ -27,9 +27,8 @@ Loss = Callable[[Tensor, Tensor], Tensor]  # a task's outputs (n, ways) and labe
 
 @dataclass(frozen=True)
 class Maml:
-    """network: a name in CRITICS (Table S1's, since nothing is measured in its features), its last layer as wide as a task has
-    ways. ways, shots, queries: classes of a task, and support and query drawings of each; the first support drawing is the
-    class's exemplar where the data has exemplars.
+    """network: a name in CRITICS, its last layer as wide as a task has ways. ways, shots, queries: classes of a task, and
+    support and query drawings of each; the first support drawing is the class's exemplar where the data has exemplars.
 
     tasks: of a meta-step; inner_steps, test_steps: of gradient descent on a task's support, in training and in testing;
     inner_rate: theirs (with the text's 0.01 it learns far more slowly); learning_rate: Adam's, which stays as it is; clip:
@@ -38,7 +37,7 @@ class Maml:
     Always computed in full precision: second derivatives need it. Fit for `replay`, not for `compile`.
     """
 
-    network: str = "conv4"
+    network: str = "conv4-linear"
     ways: int = 20
     shots: int = 1
     queries: int = 3

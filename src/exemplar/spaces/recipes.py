@@ -20,7 +20,7 @@ from torch import nn
 from exemplar import __version__
 from exemplar.errors import UserError, unknown
 from exemplar.files import check_folder
-from exemplar.spaces.backbone import Pretraining
+from exemplar.spaces.backbone import BACKBONES, Pretraining
 from exemplar.spaces.devices import find_device
 from exemplar.spaces.meta import Maml
 from exemplar.spaces.protonet import ProtoNet
@@ -34,13 +34,6 @@ BACKGROUND = ("omniglot", "background", "evaluation")
 QUICKDRAW = ("quickdraw", "train", "test")
 SEEDS = 2**32  # a seed is one of so many
 CIFAR_FS, FC100 = ("cifar-fs", "train", "val"), ("fc100", "train", "val")
-
-BACKBONES: dict[str, tuple[str, dict[str, int]]] = {  # a backbone's architecture and arguments in the zoo
-    "wrn28-4": ("wide-resnet", {"depth": 28, "width": 4}),
-    "wrn28-10": ("wide-resnet", {"depth": 28, "width": 10}),
-    "densenet": ("densenet", {}),
-    "conv4-64": ("conv4-64", {}),
-}
 
 
 @dataclass(frozen=True)
@@ -238,7 +231,7 @@ def _shipped_part(recipe: Recipe, network: nn.Module) -> tuple[nn.Module, str, d
     """The module whose weights ship, its name in the zoo, and its constructor's arguments."""
     match recipe.objective:
         case Pretraining(backbone=backbone):
-            kind, config = BACKBONES[backbone]
+            kind, _, config = BACKBONES[backbone]
             return network.backbone, kind, {**config, "channels": 3, "size": recipe.size}  # type: ignore[return-value]
         case SimClr(network=kind) | ProtoNet(network=kind):
             return network, kind, {"size": recipe.size, "channels": 1}
