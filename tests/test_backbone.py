@@ -254,6 +254,8 @@ def test_only_kernels_and_matrices_decay() -> None:
         (Pretraining("conv4-64", batch=10), "a batch of 4, 8"),
         (Pretraining("conv4-64", batch=8, mixed=1.5), "mixed share"),
         (Pretraining("conv4-64", batch=8, jitter=1.0), "mixed share"),
+        (Pretraining("conv4-64", batch=8, learning_rate=-1), "the learning rate -1 must be a number above 0"),
+        (Pretraining("conv4-64", batch=8, decay=float("nan")), "the decay nan must be"),
     ],
 )
 def test_an_objective_refuses_what_it_cannot_use(objective: Pretraining, message: str) -> None:

@@ -21,13 +21,14 @@ from exemplar.images.objects import ObjectsConfig
 from exemplar.learn.agents import make_agent
 from exemplar.learn.curves import Behaviour, behaviour_of
 from exemplar.learn.exports import write_objects
-from exemplar.learn.features import fit_ball, load_features
+from exemplar.learn.features import load_features
 from exemplar.learn.outcomes import Outcome, load_outcome, save_outcome
 from exemplar.learn.running import Done, run_learner
 from exemplar.learn.simulation import gram_matrices, simulate
 from exemplar.learn.stimuli import built_in_stimuli, public_stimuli
 from exemplar.learn.tasks import ObjectLearning
 from exemplar.runs import open_run
+from exemplar.spaces.ball import fit_ball
 from exemplar.spaces.inputs import PhotoInput
 from exemplar.spaces.space import PixelSpace
 

@@ -20,8 +20,10 @@ import torch
 
 from conftest import mistake
 from exemplar import seeds
+from exemplar.cli.spaces import told
 from exemplar.images.concepts import ConceptSet
 from exemplar.spaces.inputs import DrawingInput
+from exemplar.spaces.projection import PROJECTIONS
 from exemplar.spaces.recipes import RECIPES
 from exemplar.spaces.space import PixelSpace
 from exemplar.spaces.watched import encode_in_parts
@@ -56,6 +58,39 @@ def test_the_list_names_spaces_stages_and_recipes(exemplar: Any) -> None:
     assert "adapted to tasks" in maml and "feature" not in maml
 
 
+def test_a_damaged_card_hides_no_other(exemplar: Any, tmp_path: Path) -> None:
+    mine, other = tmp_path / "mine", "protonet-omniglot-s1"
+    shutil.copytree(shipped() / "concepts", mine / "concepts")
+    for name in (CRITIC, other):
+        for ending in (".json", ".safetensors"):
+            shutil.copy(shipped() / f"{name}{ending}", mine)
+    (mine / f"{CRITIC}.json").write_text("{")
+    said = exemplar("spaces", "list", "mine", "--json", cwd=tmp_path)
+    assert (said.code, said.err) == (0, "")
+    damaged, whole = said.json()["spaces"]
+    assert damaged.keys() == {"name", "problem"} and damaged["name"] == f"mine/{CRITIC}"
+    assert damaged["problem"].startswith(f"the card mine/{CRITIC}.json is damaged (")
+    assert whole["name"] == f"mine/{other}" and whole["scores"] == load_card(other).scores
+    lines = exemplar("spaces", "list", "mine", cwd=tmp_path).out.splitlines()
+    assert [line.split()[0] for line in lines[2:4]] == [damaged["name"], whole["name"]]
+    assert lines[2].endswith(damaged["problem"])
+
+
+@pytest.mark.parametrize(
+    ("scores", "words"),
+    [
+        ({"held_out_accuracy": 0.998, "held_out_accuracy_se": 0.002}, "accuracy 0.998 [0.994, 1.000]"),
+        ({"accuracy_random": 0.001, "accuracy_random_se": 0.002}, "accuracy_random 0.001 [0.000, 0.005]"),
+        ({"accuracy": 1.0, "accuracy_se": 0.0}, "accuracy 1.000 [1.000, 1.000]"),
+        ({"accuracy": 0.5, "loss": 1.25}, "accuracy 0.500, loss 1.250"),
+        ({"loss": 1.5, "loss_se": 0.5}, "loss 1.500 [0.520, 2.480]"),  # what is no accuracy may be above 1
+        ({}, ""),
+    ],
+)
+def test_scores_are_told_with_intervals_that_can_be(scores: dict[str, float], words: str) -> None:
+    assert told(scores) == words
+
+
 def test_a_card_is_shown_short_and_whole(exemplar: Any) -> None:
     assert "1473, see --json" in exemplar("spaces", "card", CRITIC).out
     card = exemplar("spaces", "card", CRITIC, "--json").json()
@@ -66,21 +101,46 @@ def test_drawings_of_ones_own_are_encoded(exemplar: Any, drawings: Path, tmp_pat
     env = {"EXEMPLAR_CACHE": str(tmp_path / "cache")}
     words = ("spaces", "encode", CRITIC, "--data", drawings, "--device", "cpu")
     said = exemplar(*words, "--out", tmp_path / "one.npz", "--json", env=env)
-    assert said.err == "" and said.json()["features"] == [12, 256]
+    assert said.err == "" and said.json()["features"] == [12, 256] and said.json()["projection"] == "none"
     with np.load(tmp_path / "one.npz") as one, np.load(drawings) as own:
         np.testing.assert_array_equal(one["concept"], own["concept"])
         wanted = load_space(CRITIC).encode(own["images"], device="cpu")
         np.testing.assert_allclose(one["features"], wanted, atol=1e-5 * np.abs(wanted).max())
-    exemplar(*words, "--out", tmp_path / "two.npz", env=env)  # kept features this time
+    again = exemplar(*words, "--out", "two.npz", cwd=tmp_path, env=env)  # kept features this time
+    assert again.out == f"two.npz: 12 × 256 features of drawings in {CRITIC}\n"
     assert (tmp_path / "one.npz").read_bytes() == (tmp_path / "two.npz").read_bytes()
     said = exemplar(*words, "--layer", "last", "--out", tmp_path / "last.npz", "--json", env=env)
     assert said.json()["features"] == [12, 128]
 
 
 def test_stages_of_pretrained_networks_encode_too(exemplar: Any, drawings: Path, tmp_path: Path) -> None:
-    out = tmp_path / "stage.npz"
-    said = exemplar("spaces", "encode", "efficientnet-lite0/block03", "--data", drawings, "--out", out, "--json")
+    out, words = tmp_path / "stage.npz", ("spaces", "encode", "efficientnet-lite0/block03", "--data", drawings)
+    said = exemplar(*words, "--out", out, "--json", env={"EXEMPLAR_CACHE": str(tmp_path / "cache")})
     assert said.json()["features"] == [12, 2048]
+
+
+def test_a_projection_is_said_and_can_be_chosen(exemplar: Any, drawings: Path, tmp_path: Path) -> None:
+    def encode(name: str, *words: str) -> Any:
+        return exemplar(
+            *("spaces", "encode", name, "--data", drawings, "--out", tmp_path / f"{len(words)}.npz", *words),
+            env={"EXEMPLAR_CACHE": str(tmp_path / "cache")},
+        )
+
+    wide = "efficientnet-lite0/block15"  # of 320 × 7 × 7
+    assert "12 × 2048 features" in (text := encode(wide).out) and "a sparse random projection of 15,680" in text
+    found = {}
+    for projection in ("sparse", "dense", "none"):
+        said = encode(wide, "--projection", projection, "--json").json()
+        assert said["projection"] == projection
+        with np.load(said["file"]) as file:
+            found[projection] = file["features"]
+    assert [features.shape[1] for features in found.values()] == [2048, 2048, 15_680]
+    assert not np.allclose(found["sparse"], found["dense"])
+    for projection in ("sparse", "dense"):
+        wanted = PROJECTIONS[projection].draw(15_680)(torch.from_numpy(found["none"])).numpy()
+        np.testing.assert_allclose(found[projection], wanted, atol=1e-4 * np.abs(wanted).max())
+    narrow = encode("efficientnet-lite0/head", "--json").json()
+    assert (narrow["projection"], narrow["features"]) == ("none", [12, 1280])
 
 
 def test_an_encoding_that_was_stopped_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -147,7 +207,11 @@ def test_a_space_is_trained_listed_and_used(exemplar: Any, drawings: Path, tmp_p
     words = ("spaces", "train", "simclr-glyphs-s9", "--steps", "2", "--device", "cpu", "--out", "mine", "--json")
     said = exemplar(*words, cwd=tmp_path)
     assert said.code == 0 and said.err == "", said.err  # no library talks
-    assert said.json()["step"] == 2 and 0 < said.json()["held_out_accuracy_random"] < 1
+    last = said.json()
+    assert last["step"] == 2 and 0 < last["held_out_accuracy_random"] < 1 and "held_out_accuracy_random_se" in last
+    text = exemplar(*words[:-1], cwd=tmp_path).out  # trained already: nothing is done again
+    assert told(load_card("simclr-glyphs-s9", tmp_path / "mine").scores) in text
+    assert "_se" not in text and "held_out_" not in text
     (tmp_path / "mine" / "package.json").write_text('{"name": "somebody else\'s"}')
     found = exemplar("spaces", "list", "mine/", "--json", cwd=tmp_path).json()
     assert [space["name"] for space in found["spaces"]] == ["mine/simclr-glyphs-s9"]
@@ -169,6 +233,7 @@ def test_a_space_is_trained_listed_and_used(exemplar: Any, drawings: Path, tmp_p
         (("card", "efficientnet-lite0/head"), "a pretrained network or a stage of one: encode with NETWORK/LAYER"),
         (("list", "nowhere"), "there is no folder nowhere"),
         (("list", ""), "a folder without a name"),
+        (("train", "simclr-glyphs-s9", "--steps", "1", "--out", ""), "a folder without a name"),
         (("train", "protonet-glyphs9"), "there is no recipe 'protonet-glyphs9': did you mean protonet-glyphs"),
         (("train", "simclr-glyphs-s9", "--steps", "0"), "Invalid value for '--steps'"),
         (("train", "simclr-glyphs-s9", "--device", "gpu"), "there is no device 'gpu'"),
@@ -184,6 +249,14 @@ def test_a_space_is_trained_listed_and_used(exemplar: Any, drawings: Path, tmp_p
         ),
         (("encode", "efficientnet-lite0/blok03", "--data", "DRAWINGS"), "did you mean block03"),
         (("encode", "efficientnet-lite0/head", "--data", "DRAWINGS", "--layer", "head"), "leave --layer out"),
+        (("encode", "efficientnet-lite9/head", "--data", "DRAWINGS"), "did you mean efficientnet-lite"),
+        (("encode", "eficientnet-lite0/head", "--data", "DRAWINGS"), "did you mean efficientnet-lite0"),
+        (("encode", "efficientnet-lite9", "--data", "DRAWINGS"), "did you mean efficientnet-lite"),
+        (
+            ("encode", "efficientnet-lite0/head", "--data", "DRAWINGS", "--projection", "spars"),
+            "there is no projection 'spars': did you mean sparse?",
+        ),
+        (("encode", CRITIC, "--data", "DRAWINGS", "--projection", "none"), "leave --projection out"),
     ],
 )
 def test_a_mistake_is_one_sentence_and_leaves_nothing(
@@ -207,7 +280,7 @@ def test_asking_for_a_gpu_where_there_is_none(exemplar: Any, tmp_path: Path, wor
         (np.zeros((4, 20, 20, 3), np.uint8), "drawings have one channel"),
         (np.zeros((4, 20, 20, 4), np.uint8), "(4, 20, 20, 4)"),
         (np.zeros((4, 0, 0), np.uint8), "(4, 0, 0)"),
-        (np.zeros((0, 20, 20), np.uint8), ""),
+        (np.zeros((0, 20, 20), np.uint8), "wrong.npz holds no images"),
         (np.full((4, 20, 20), np.nan), "NaN"),
         (np.zeros((4, 400), np.uint8), "(4, 400)"),
     ],

@@ -292,7 +292,11 @@ def test_halving_follows_epochs() -> None:
         (SimClr(batch=200), "batch of 200 needs as many images, there are 144"),
         (SimClr(views="moderat"), "did you mean moderate"),
         (SimClr(temperature=0), "temperature above 0"),
+        (SimClr(temperature=float("nan")), "temperature above 0"),
         (Classifier(batch=200), "batch of 200"),
+        (ProtoNet(ways=5, learning_rate=-1), "the learning rate -1 must be a number above 0"),
+        (Classifier(batch=8, learning_rate=float("nan")), "the learning rate nan must be"),
+        (SimClr(batch=8, learning_rate=float("inf")), "the learning rate inf must be"),
     ],
 )
 def test_an_objective_refuses_data_it_cannot_use(objective: ProtoNet | SimClr | Classifier, message: str) -> None:

@@ -278,7 +278,7 @@ GOOD = np.zeros((2, 4, 4), np.uint8)
         ({"images": GOOD, "concept": np.array(["a", None], object)}, "cannot be read"),
         ({"images": GOOD[0], "concept": ["a", "b"]}, r"must be \(n, h, w\)"),
         ({"images": np.zeros((2, 4, 4, 4), np.uint8), "concept": ["a", "b"]}, r"must be \(n, h, w\)"),
-        ({"images": GOOD[:0], "concept": np.array([], str)}, r"must be \(n, h, w\)"),
+        ({"images": GOOD[:0], "concept": np.array([], str)}, r"holds no images, its array images is \(0, 4, 4\)"),
         ({"images": GOOD[:, :0], "concept": ["a", "b"]}, r"must be \(n, h, w\)"),
         ({"images": GOOD.astype(np.int64), "concept": ["a", "b"]}, "they are int64"),
         ({"images": GOOD.astype(complex), "concept": ["a", "b"]}, "they are complex"),

@@ -11,9 +11,9 @@ from exemplar import seeds
 from exemplar.errors import UserError
 from exemplar.learn import luck
 from exemplar.learn.agents import AGENTS, RULES, LinearLearner, RandomGuesser, make_agent
-from exemplar.learn.features import fit_ball
 from exemplar.learn.simulation import gram_matrices, run_agent, simulate
 from exemplar.learn.tasks import ObjectLearning, OneShot
+from exemplar.spaces.ball import fit_ball
 
 
 def make_features(

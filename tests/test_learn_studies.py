@@ -33,7 +33,6 @@ from exemplar.learn.encoders import (
     unpack,
     views_shown,
 )
-from exemplar.learn.features import Ball
 from exemplar.learn.findings import score_depth, score_models, score_variances
 from exemplar.learn.models import StudyConfig
 from exemplar.learn.mse import moments_of, mse_n, null_distribution
@@ -53,6 +52,7 @@ from exemplar.learn.tasks import ObjectLearning, OneShot
 from exemplar.records import Drawings, Score, Trials
 from exemplar.report.learn import load_study, objects_sheet, plot_confusion, plot_curves, write_figures
 from exemplar.runs import load_scores, open_run
+from exemplar.spaces.ball import Ball
 
 WEAK, STRONG = "efficientnet-lite0/stem", "efficientnet-lite0/head"
 MIDDLE = ("efficientnet-lite0/block04", "efficientnet-lite0/block11", "efficientnet-lite0/block14")

@@ -141,9 +141,13 @@ def test_slopes_are_those_of_each_task_at_its_own_weights() -> None:
 
 
 def test_the_learner_is_the_critic_with_as_many_outputs_as_ways() -> None:
-    network = learner()
-    assert sum(p.numel() for p in network.parameters()) == 292_544 - 257 * 128 + 257 * 20 == 264_788
-    assert not list(network.buffers())  # batch normalisation keeps nothing from task to task
+    for network in (learner(), learner("conv4")):
+        assert sum(p.numel() for p in network.parameters()) == 292_544 - 257 * 128 + 257 * 20 == 264_788
+        assert not list(network.buffers())  # batch normalisation keeps nothing from task to task
+
+
+def test_the_learner_is_the_one_that_maml_trains() -> None:
+    assert repr(learner(ways=5, size=16)) == repr(Maml(ways=5).build(strokes()))
 
 
 def test_an_image_is_seen_beside_the_others_of_its_task() -> None:
@@ -215,6 +219,8 @@ def test_the_meta_gradient_is_cut_to_its_largest_norm() -> None:
         (Maml(ways=5, queries=8), "takes 9 drawings of a class, one class has 8"),
         (Maml(ways=1), "2 ways or more"),
         (Maml(ways=5, inner_rate=0), "rate and clip above 0"),
+        (Maml(ways=5, clip=float("nan")), "rate and clip above 0"),
+        (Maml(ways=5, learning_rate=float("nan")), "the learning rate nan must be a number above 0"),
         (Maml("conv5", ways=5), "did you mean conv4"),
     ],
 )

@@ -271,6 +271,27 @@ def test_mistakes_are_told_in_a_sentence(name: str) -> None:
         readout.predict(queries[:, :, 1:])
 
 
+@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize(("dtype", "most"), [(np.float64, 1e200), (np.float32, 1e25)])
+def test_features_whose_squares_overflow_are_refused(name: str, dtype: type, most: float) -> None:
+    x, y, queries = tasks(*WIDE)
+    with pytest.raises(UserError, match="support examples hold features .*whose squares overflow"):
+        ALL[name]((x * most).astype(dtype), y, 3)
+    readout = ALL[name](x.astype(dtype), y, 3)
+    with pytest.raises(UserError, match="queries hold features .*whose squares overflow"):
+        readout.predict(queries * most)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_features_just_not_too_large_give_finite_means_and_scores(dtype: type) -> None:
+    x, y, queries = tasks(*WIDE)
+    most = 0.99 * (np.finfo(dtype).max / (4 * x[0].size)) ** 0.5
+    support, asked = ((array / np.abs(array).max() * most).astype(dtype) for array in (x, queries))
+    readout = fit_nearest_mean(support, y, 3)
+    assert readout.bias.isfinite().all() and readout.scores(asked).isfinite().all()
+    np.testing.assert_array_equal(readout.predict(asked), fit_nearest_mean(support / most, y, 3).predict(asked / most))
+
+
 def test_penalty_and_shrinkage_have_their_limits() -> None:
     x, y, _ = tasks(*WIDE)
     for penalty in (0.0, -1.0, np.nan, np.inf):

@@ -1,5 +1,6 @@
 """Spaces: what they make of images, who they are, and when kept features are believed."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,8 @@ from exemplar.errors import UserError
 from exemplar.images.concepts import ConceptSet
 from exemplar.spaces.devices import find_device
 from exemplar.spaces.inputs import DrawingInput, Input, PhotoInput
-from exemplar.spaces.space import NetworkSpace, PixelSpace, Space, encode_kept
+from exemplar.spaces.space import KNOWN, NetworkSpace, PixelSpace, Space, encode_kept
+from exemplar.spaces.watched import encode_in_parts
 
 
 class Tiny(nn.Module):
@@ -29,6 +31,12 @@ class Tiny(nn.Module):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return self.last(self.relu(self.feature(self.drop(self.norm(x)).flatten(1))))
+
+
+@pytest.fixture(autouse=True)
+def _known_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Networks of this file count as a package's, except where a test says otherwise."""
+    monkeypatch.setattr("exemplar.spaces.space.KNOWN", (*KNOWN, __name__.partition(".")[0]))
 
 
 def tiny(layer: str = "", seed: int = 0, shown: Input | None = None, batch: int | None = None) -> NetworkSpace:
@@ -126,6 +134,50 @@ def test_the_identity_is_that_of_weights_layer_input_and_architecture() -> None:
         trained.network.get_parameter("last.bias")[0] += 1e-6
     assert trained.identity != before
     assert NetworkSpace("half", tiny().network.to(torch.bfloat16), DrawingInput((8, 8))).identity != before
+
+
+def test_the_identity_knows_what_neither_a_repr_nor_a_state_dict_shows() -> None:
+    few, many = (nn.Sequential(nn.Flatten(2), nn.TransformerEncoderLayer(8, n, 8)) for n in (1, 2))
+    many.load_state_dict(few.state_dict())
+    assert repr(few) == repr(many)
+    assert (
+        NetworkSpace("a", few, DrawingInput((8, 8))).identity != NetworkSpace("a", many, DrawingInput((8, 8))).identity
+    )
+    one, other = (nn.Sequential(nn.Flatten()) for _ in range(2))
+    for network, value in ((one, 1.0), (other, 2.0)):
+        network[0].register_buffer("shift", torch.full((1,), value), persistent=False)
+    assert (
+        NetworkSpace("a", one, DrawingInput((8, 8))).identity != NetworkSpace("a", other, DrawingInput((8, 8))).identity
+    )
+
+
+def _own_class(network: nn.Module) -> nn.Module:
+    return nn.Sequential(Tiny())
+
+
+def _own_hook(network: nn.Module) -> nn.Module:
+    network[0].register_forward_hook(lambda _module, _inputs, output: 2 * output)  # type: ignore[index]
+    return network
+
+
+def _own_forward(network: nn.Module) -> nn.Module:
+    network[0].forward = lambda x: x.flatten(1).sqrt()  # type: ignore[index]
+    return network
+
+
+@pytest.mark.parametrize("own", [_own_class, _own_hook, _own_forward])
+def test_nothing_is_kept_of_a_network_with_code_of_one_s_own(
+    own: Callable[[nn.Module], nn.Module], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("exemplar.spaces.space.KNOWN", KNOWN)
+    monkeypatch.setenv("EXEMPLAR_CACHE", str(tmp_path))
+    images, plain = concept_set(drawings()), nn.Sequential(nn.Flatten())
+    assert NetworkSpace("plain", plain, DrawingInput((8, 8))).identity
+    space = NetworkSpace("own", own(plain), DrawingInput((8, 8)))
+    assert space.identity == ""
+    for encode in (encode_kept, encode_in_parts):
+        np.testing.assert_array_equal(encode(space, images, device="cpu"), space.encode(images, device="cpu"))
+    assert not list(tmp_path.iterdir())
 
 
 def test_pixels_are_a_space() -> None:

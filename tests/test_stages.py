@@ -13,8 +13,10 @@ from torch import Tensor, nn
 from exemplar.errors import UserError
 from exemplar.images.concepts import ConceptSet
 from exemplar.images.pixels import Packed
-from exemplar.spaces.inputs import PhotoInput
+from exemplar.spaces.inputs import PhotoInput, as_bytes
 from exemplar.spaces.projection import Dense, Sparse, unchanged
+from exemplar.spaces.space import NetworkSpace
+from exemplar.spaces.stage_space import StageSpace
 from exemplar.spaces.stages import (
     Encoder,
     encode_layers,
@@ -177,15 +179,68 @@ def test_layers_that_are_no_stage_are_refused(small: Encoder, pixels: np.ndarray
 
 
 def test_wrong_input_is_refused_in_one_sentence(small: Encoder, pixels: np.ndarray) -> None:
-    for images in (pixels.astype(np.float32), pixels[0, 0], pixels[..., :2], np.full((2, 8, 8), np.nan)):
-        with pytest.raises(UserError, match="uint8"):
-            encode_layers(small, ["conv"], images)
+    for images, says in (
+        (pixels.astype(np.float32), "between 0 and 1"),
+        (np.full((2, 8, 8), np.nan), "between 0 and 1"),
+        (pixels.astype(np.int64), "uint8"),
+        (pixels[0, 0], r"\(n, h, w\)"),
+        (pixels[..., :2], r"\(n, h, w\)"),
+        (pixels[:, :0], "at least 1 × 1 px"),
+        ([1, 2], r"images must be an array \(n, h, w\) .* this is a list"),
+        (list(pixels), "this is a list"),
+        (torch.from_numpy(pixels), "this is a Tensor"),
+    ):
+        with pytest.raises(UserError, match=says):
+            encode_layers(small, ["conv"], images)  # type: ignore[arg-type]
     with pytest.raises(UserError, match="nothing to encode"):
         encode_layers(small, ["conv"], pixels[:0])
     with pytest.raises(UserError, match="nothing to encode"):
         encode_layers(small, ["conv"], pixels, batch=0)
     with pytest.raises(UserError, match="at least one layer"):
         encode_layers(small, [], pixels)
+    with pytest.raises(UserError, match=r"layers are a list of names, 'conv' is one: write \['conv'\]"):
+        encode_layers(small, "conv", pixels)
+    with pytest.raises(UserError, match=r"stages are a list of names, 'efficientnet-lite0/head' is one"):
+        encode_stages("efficientnet-lite0/head", pixels)
+    with pytest.raises(UserError, match="no stages to encode"):
+        encode_stages([], pixels)
+
+
+def test_a_list_of_images_is_no_array_of_them(small: Encoder, pixels: np.ndarray) -> None:
+    for space in (NetworkSpace("small", small.network, small.input, "conv"), StageSpace(small, "conv")):
+        with pytest.raises(UserError, match=r"images must be an array \(n, h, w\) or \(n, h, w, 3\), this is a list"):
+            space.encode(list(pixels), device="cpu")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_floats_from_0_to_1_are_seen_in_256_levels(small: Encoder, pixels: np.ndarray, dtype: type) -> None:
+    wanted = encode_layers(small, ["conv"], pixels, batch=3)["conv"]
+    for levels in (pixels / 255, (pixels + 0.3).clip(0, 255) / 255):
+        found = encode_layers(small, ["conv"], levels.astype(dtype), batch=3)["conv"]
+        np.testing.assert_array_equal(found, wanted)
+    space = StageSpace(small, "conv")
+    np.testing.assert_array_equal(space.encode((pixels / 255).astype(dtype)), space.encode(pixels))
+
+
+def test_floats_become_bytes_a_batch_at_a_time(small: Encoder, monkeypatch: pytest.MonkeyPatch) -> None:
+    converted: list[int] = []
+
+    def watched(images: np.ndarray) -> np.ndarray:
+        converted.append(len(images))
+        return as_bytes(images)
+
+    monkeypatch.setattr("exemplar.spaces.stages.as_bytes", watched)
+    encode_layers(small, ["pair"], np.zeros((7, 8, 8)), batch=3)
+    assert converted == [3, 3, 1]
+
+
+def test_a_stage_knows_how_wide_it_is_before_it_is_projected(small: Encoder, pixels: np.ndarray) -> None:
+    for projection, n_features in ((Sparse(16), 16), (Dense(16), 16), (None, 256)):
+        space = StageSpace(small, "conv", projection)
+        assert space.width() == 256 and space.encode(pixels).shape == (7, n_features)
+    plain = Encoder("plain", nn.Sequential(OrderedDict(conv=nn.Conv2d(3, 4, 3))).eval(), PhotoInput((8, 8)))
+    identities = {StageSpace(plain, "conv", projection).identity for projection in (Sparse(16), Dense(16), None)}
+    assert len(identities) == 3
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="this machine has a GPU")

@@ -608,3 +608,9 @@ def test_a_mistake_is_answered_by_one_sentence(mistake: Callable[[], object], se
     with pytest.raises(UserError, match=sentence) as caught:
         mistake()
     assert "\n" not in str(caught.value)
+
+
+def test_quarters_are_of_the_way_to_the_last_step() -> None:
+    value = np.arange(1.0, 9.0)
+    assert stats.quarter_means(100 * value, value).tolist() == [1.5, 3.5, 5.5, 7.5]
+    assert stats.quarter_means([1, 2, 3, 4, 5], [1, 2, 4, 8, 16]).tolist() == [1, 2, 4, 12]  # 5 / 4 of a step each

@@ -318,8 +318,9 @@ def test_a_truncated_checkpoint_is_refused(share: float, data: Images, tmp_path:
     train(Parabola(), data, steps=2, seed=0, folder=tmp_path)
     content = (tmp_path / CHECKPOINT).read_bytes()
     (tmp_path / CHECKPOINT).write_bytes(content[: int(share * len(content))])
-    with pytest.raises(UserError, match="is damaged: delete it"):
+    with pytest.raises(UserError, match="is damaged: delete it") as error:
         train(Parabola(), data, steps=4, seed=0, folder=tmp_path)
+    assert not str(error.value).endswith("If yo)")  # as torch's advice does after 120 letters
 
 
 @pytest.mark.parametrize("content", [[1, 2], {"network": {}}], ids=["list", "dict"])
@@ -432,6 +433,25 @@ def test_images_that_do_not_fit_together_are_refused(change: dict[str, Any], mes
     Images(**right)
     with pytest.raises(UserError, match=message):
         Images(**{**right, **change})
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"label": np.array([0.7, 0.7, 1.7, 1.7])}, "labels must be whole numbers, .* float64"),
+        ({"label": [True, False, True, False]}, "labels must be whole numbers, .* bool"),
+        ({"label": []}, "labels must be whole numbers, at least one"),
+        ({"exemplar": [0.5, 2.5]}, "exemplars must be whole numbers"),
+        ({"images": np.zeros((4, 8), np.uint8)}, r"array \(n, h, w\) or .* these are \(4, 8\)"),
+        ({"images": np.zeros((4, 8, 8, 1, 1), np.uint8)}, r"array \(n, h, w\)"),
+        ({"images": [[[0]]]}, "these are a list"),
+    ],
+)
+def test_arrays_that_are_no_images_and_labels_are_refused(change: dict[str, Any], message: str) -> None:
+    right = {"images": np.zeros((4, 8, 8), np.uint8), "label": [0, 0, 1, 1], "names": ["a", "b"], "exemplar": [0, 2]}
+    Images.of(**right)  # type: ignore[arg-type]
+    with pytest.raises(UserError, match=message):
+        Images.of(**{**right, **change})
 
 
 def test_colour_images_keep_their_channels() -> None:

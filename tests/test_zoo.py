@@ -193,6 +193,14 @@ def test_scoring_on_seen_concepts_is_a_mistake_unless_allowed() -> None:
         check_unseen(cifar, ["bear", "crab"], "fc100/test")
 
 
+def test_a_folder_may_be_called_nearly_as_a_network_is(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder.parent)
+    with pytest.raises(UserError, match="no network 'efficientnet-lite9': did you mean"):
+        load_card(f"efficientnet-lite9/{CARD.name}")
+    folder.rename("efficientnet-lite9")
+    assert load_card(f"efficientnet-lite9/{CARD.name}") == CARD
+
+
 def test_a_space_that_is_not_there(folder: Path) -> None:
     for name in ("tiny-made-up-s1", "../tiny", ""):
         with pytest.raises(UserError, match="no space"):

@@ -21,6 +21,7 @@ import numpy as np
 from exemplar.errors import UserError, shortened
 
 PART = ".part"  # the ending of what is still being written
+SAID = 120  # characters of what a library says that one of our sentences takes in
 
 # What NumPy, zipfile, tarfile, gzip and Pillow raise for a file that was cut, altered, or never was what its name says
 # (RuntimeError: a zip with a password).
@@ -143,5 +144,12 @@ def read_npy_header(stream: IO[bytes]) -> tuple[tuple[int, ...], np.dtype, int]:
 
 
 def first_line(problem: BaseException) -> str:
-    """What an exception says, short enough for a sentence."""
-    return " ".join(str(problem).split())[:120] or type(problem).__name__
+    """What an exception says, short enough for a sentence: cut after one of its own, or else after a word."""
+    text = " ".join(str(problem).split())
+    if len(text) <= SAID:
+        return text or type(problem).__name__
+    head = text[: SAID + 1]
+    sentence = head.rpartition(". ")[0]
+    if len(sentence) > SAID // 2:  # one that ends early may be no more than a number or a place
+        return sentence
+    return (head.rpartition(" ")[0] or text[:SAID]) + " …"

@@ -33,12 +33,17 @@ def list_spaces(
     from exemplar.spaces.zoo import list_spaces as find_spaces
     from exemplar.spaces.zoo import load_card
 
-    if folder == "":
-        raise UserError("a folder without a name cannot be listed: leave it out for the spaces that ship")
+    where = None if folder is None else named_folder(folder)
     place = "" if folder is None else f"{folder.rstrip('/')}/"
-    spaces, rows = [], []
-    for name in find_spaces(None if folder is None else Path(folder)):
-        card = load_card(place + name)
+    spaces: list[dict[str, Any]] = []
+    rows = []
+    for name in find_spaces(where):
+        try:
+            card = load_card(place + name)
+        except UserError as problem:  # the others are there all the same
+            rows.append((place + name, "", "", str(problem)))
+            spaces.append({"name": place + name, "problem": str(problem)})
+            continue
         adapts = card.architecture == "maml"  # it normalises by the batch: no image has features of its own
         best = {key: value for key, value in card.scores.items() if "accuracy" in key}
         rows.append((place + name, card.data, "adapted to tasks" if adapts else card.layer or "output", told(best)))
@@ -82,7 +87,7 @@ def card(
 @app.command()
 def train(
     name: Annotated[str, typer.Argument(help="A recipe with a seed, such as protonet-omniglot-s3.")],
-    out: Annotated[Path, typer.Option("--out", help="The folder for weights and card.")] = Path("spaces"),
+    out: Annotated[str, typer.Option("--out", help="The folder for weights and card.")] = "spaces",
     steps: Annotated[
         int | None, typer.Option("--steps", min=1, help="Other than the recipe's; a backbone's schedule follows.")
     ] = None,
@@ -96,22 +101,40 @@ def train(
     """Train a space by its recipe; a training that was stopped goes on."""
     from exemplar.spaces.recipes import train_space
 
-    work = out / "training" / name
-    trained = train_space(name, out, work=work, device=device, devices=devices, steps=steps, every=every)
-    write_curve(out / f"{name}.svg", name, trained.curve)
-    last = {key: round(value, 5) for key, value in trained.curve[-1].items()}
-    result = {"space": name, "folder": str(out), "seconds": round(trained.seconds, 1), **last}
-    answer(result, as_json=json, text=pairs(result))
+    folder = named_folder(out)
+    work = folder / "training" / name
+    trained = train_space(name, folder, work=work, device=device, devices=devices, steps=steps, every=every)
+    write_curve(folder / f"{name}.svg", name, trained.curve)
+    last = trained.curve[-1]
+    about = {"space": name, "folder": str(folder), "seconds": round(trained.seconds, 1)}
+    result = {**about, **{key: round(value, 5) for key, value in last.items()}}
+    shown = {key: value for key, value in result.items() if not key.startswith("held_out_")}
+    held_out = told({key: value for key, value in last.items() if key.startswith("held_out_")})
+    answer(result, as_json=json, text=pairs({**shown, "held out": held_out} if held_out else shown))
+
+
+def named_folder(folder: str) -> Path:
+    """The folder of this name; "" would be the one that one stands in, which nobody means."""
+    from exemplar.errors import UserError
+
+    if not folder:
+        raise UserError("a folder without a name is none: give it a name, or leave it out for the one that is usual")
+    return Path(folder)
 
 
 def told(scores: Mapping[str, float]) -> str:
-    """Each score on a card, with its 95 % interval where the card has its standard error."""
+    """Each score on a card, with its 95 % interval where the card has its standard error; accuracies stay in [0, 1]."""
     words = []
     for key, value in scores.items():
         if key.endswith("_se"):
             continue
-        reach = 1.96 * scores.get(f"{key}_se", 0)
-        interval = f" [{value - reach:.3f}, {value + reach:.3f}]" if reach else ""
+        interval = ""
+        if f"{key}_se" in scores:
+            reach = 1.96 * scores[f"{key}_se"]
+            low, high = value - reach, value + reach
+            if "accuracy" in key:
+                low, high = max(low, 0.0), min(high, 1.0)
+            interval = f" [{low:.3f}, {high:.3f}]"
         words.append(f"{key.removeprefix('held_out_')} {value:.3f}{interval}")
     return ", ".join(words)
 
@@ -135,6 +158,10 @@ def encode(
     data: Annotated[str, typer.Option("--data", help="A data set, a folder of images, or an npz file.")],
     split: Annotated[str | None, typer.Option("--split", help="Which part of the data set.")] = None,
     layer: Annotated[str | None, typer.Option("--layer", help="Another layer than the space's own.")] = None,
+    projection: Annotated[
+        str | None,
+        typer.Option("--projection", help="Of a stage of more than 2,048 features: sparse (as usual), dense or none."),
+    ] = None,
     out: Annotated[Path, typer.Option("--out", help="The npz to write: features, concept, group, maker.")] = Path(
         "features.npz"
     ),
@@ -148,31 +175,47 @@ def encode(
     from exemplar.files import check_place, write_npz
     from exemplar.images.catalogue import load
     from exemplar.spaces.devices import find_device
-    from exemplar.spaces.stage_space import load_stage
-    from exemplar.spaces.stages import is_pretrained
+    from exemplar.spaces.stage_space import StageSpace
     from exemplar.spaces.watched import encode_in_parts
-    from exemplar.spaces.zoo import load_space
 
     if out.suffix != ".npz":
         raise UserError(f"features are an npz: call {out} something.npz")
     check_place(out)
     find_device(device)
-    space: Space
-    if is_pretrained(name):
-        space = load_stage(name)
-        if layer is not None:
-            raise UserError(f"{name} names its layer already: leave --layer out")
-    else:
-        space = load_space(name, layer=layer)
+    space = find_space(name, layer, projection)
     space.encode(np.zeros((1, 8, 8), np.uint8), device=device)  # what is wrong with it shows before images are read
     images = load(name=data, split=split)
     features = encode_in_parts(space, images, device=device)
     labels = {kind: np.array(column.names)[column.code] for kind, column in
               (("concept", images.concept), ("group", images.group), ("maker", images.maker))}  # fmt: skip
     write_npz(out, {"features": features, **labels})
-    result = {"space": name, "data": images.name, "features": list(features.shape), "file": str(out)}
-    answer(
-        result,
-        as_json=json,
-        text=f"{out}: {features.shape[0]} × {features.shape[1]} features of {images.name} in {name}",
-    )
+    n, d = features.shape
+    width = space.width(device=device) if isinstance(space, StageSpace) else d
+    done = (projection or "sparse") if width > d else "none"
+    result = {"space": name, "data": images.name, "features": [n, d], "projection": done, "file": str(out)}
+    how = "" if done == "none" else f", a {done} random projection of {width:,} (--projection none keeps them all)"
+    answer(result, as_json=json, text=f"{out}: {n} × {d} features of {images.name} in {name}{how}")
+
+
+def find_space(name: str, layer: str | None, projection: str | None) -> Space:
+    """A space with a card, or a stage and what it is projected by; options that it does not have are refused."""
+    from exemplar.errors import UserError, unknown
+    from exemplar.spaces.projection import PROJECTIONS
+    from exemplar.spaces.stage_space import load_stage
+    from exemplar.spaces.stages import is_pretrained
+    from exemplar.spaces.zoo import load_space
+
+    if not is_pretrained(name):
+        space = load_space(name, layer=layer)
+        if projection is not None:
+            raise UserError(
+                f"{name} is never projected, only stages of pretrained networks are: leave --projection out"
+            )
+        return space
+    if layer is not None:
+        raise UserError(f"{name} names its layer already: leave --layer out")
+    ways = {**PROJECTIONS, "none": None}
+    asked = "sparse" if projection is None else projection
+    if asked not in ways:
+        raise unknown("projection", asked, ways)
+    return load_stage(name, ways[asked])

@@ -14,7 +14,7 @@ import numpy as np
 from PIL import Image
 
 from exemplar.errors import UserError, shortened
-from exemplar.files import DAMAGE
+from exemplar.files import DAMAGE, first_line
 from exemplar.images.concepts import ConceptSet
 from exemplar.images.pixels import Files, decode
 
@@ -77,9 +77,8 @@ def load_npz(path: Path) -> ConceptSet:
         with np.load(path, allow_pickle=False) as stored:
             arrays = {name: stored[name] for name in wanted}
     except DAMAGE as problem:
-        reason = " ".join(str(problem).split())[:120] or type(problem).__name__
         raise UserError(
-            f"{path} cannot be read ({reason}): save it with numpy.savez, arrays of numbers or text"
+            f"{path} cannot be read ({first_line(problem)}): save it with numpy.savez, arrays of numbers or text"
         ) from problem
     for name in ("images", "concept"):
         if name not in arrays:
@@ -215,6 +214,8 @@ def _common_size(root: Path, pictures: list[Picture]) -> tuple[int, int]:
 
 def _as_levels(path: Path, images: np.ndarray) -> np.ndarray:
     """(n, h, w[, 3]) uint8 from uint8, bool, or float in [0, 1]."""
+    if images.shape[:1] == (0,):
+        raise UserError(f"{path} holds no images, its array images is {images.shape}: give at least one")
     if images.ndim not in (3, 4) or (images.ndim == 4 and images.shape[3] != 3) or 0 in images.shape:
         raise UserError(f"{path}: images must be (n, h, w) or (n, h, w, 3), they are {images.shape}")
     if images.dtype == np.uint8:

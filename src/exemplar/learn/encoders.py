@@ -21,11 +21,11 @@ from exemplar.images.concepts import ConceptSet
 from exemplar.images.objects import TRANSFORMATIONS, ObjectsConfig, Views, load_objects, views
 from exemplar.images.pixels import resize
 from exemplar.learn.agents import make_agent
-from exemplar.learn.features import Ball, fit_ball
 from exemplar.learn.people import test_name
 from exemplar.learn.simulation import gram_matrices, simulate
 from exemplar.learn.tasks import ObjectLearning, OneShot, Sessions
 from exemplar.records import Drawings
+from exemplar.spaces.ball import Ball, fit_ball
 from exemplar.spaces.stages import SPARSE, encode_stages, list_stages
 
 PIXELS = "pixels"  # the images themselves: what an encoding stage must be better than

@@ -1,4 +1,4 @@
-"""Images as an encoding stage sees them: centred and scaled by warm-up images, so that they fit into a ball of radius 1."""
+"""An experiment's images as an encoding stage sees them, before and after they are placed in a ball of radius 1."""
 
 from __future__ import annotations
 
@@ -7,47 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
-from exemplar.errors import UserError, unknown
+from exemplar.errors import UserError
 from exemplar.files import npz_names, read_npz
-from exemplar.learn.tasks import VARIANTS
-
-MOST = 1e100  # beyond, lengths overflow
-RADIUS_QUANTILE = {"paper": 0.99, "hobj": 0.999}
-
-
-@dataclass(frozen=True, eq=False)
-class Ball:
-    """centre: (d,) float64 mean of the warm-up features; radius: the length that becomes 1, above 0."""
-
-    centre: np.ndarray
-    radius: float
-
-    def place(self, features: np.ndarray) -> np.ndarray:
-        """features: (..., d) → the same shape, of length ≤ 1: what lies outside is moved onto the surface."""
-        check_features(features)
-        if features.shape[-1] != len(self.centre):
-            raise UserError(
-                f"features have {features.shape[-1]} dimensions, the warm-up ones had {len(self.centre)}: give the same"
-            )
-        placed = (features - self.centre) / self.radius
-        return placed / np.maximum(np.linalg.norm(placed, axis=-1, keepdims=True), 1)
-
-
-def fit_ball(warmup: np.ndarray, variant: str = "paper") -> Ball:
-    """The ball that warm-up features (n, d) fill: its radius is the 0.99 quantile of their length ("hobj": 0.999)."""
-    if variant not in VARIANTS:
-        raise unknown("variant", variant, VARIANTS)
-    if warmup.ndim != 2 or len(warmup) < 2:
-        raise UserError(f"warm-up features must be (n, d) with n ≥ 2, they are {warmup.shape}: give more images")
-    check_features(warmup, "warm-up features")
-    centre = warmup.mean(axis=0, dtype=np.float64)
-    radius = float(np.quantile(np.linalg.norm(warmup - centre, axis=1), RADIUS_QUANTILE[variant]))
-    if radius <= 0:
-        raise UserError(
-            "all features that set the scale (warm-up images, or the images themselves) are the same, so there is none: give "
-            "other images, or another encoder"
-        )
-    return Ball(centre, radius)
+from exemplar.spaces.ball import check_features, fit_ball
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,23 +87,6 @@ def load_features(path: Path | str) -> Features:
             raise UserError(f"{place}: two images of a subtask have the same name: give each its own")
     subtasks = None if names is None else tuple(names.tolist())
     return Features(features, warmup, subtasks, arrays.get("image"), arrays.get("test"))
-
-
-def check_features(features: np.ndarray, what: str = "features") -> None:
-    """features: (..., d) numbers, all finite; what: they are called in a sentence."""
-    if features.ndim < 2 or not features.size or features.dtype.kind not in "fiu":
-        raise UserError(
-            f"{what} must be numbers (…, d), they are {features.shape} {features.dtype}: give an array of numbers"
-        )
-    wrong = ~np.isfinite(features).reshape(-1, features.shape[-1]).all(axis=1)
-    if wrong.any():
-        place = tuple(int(i) for i in np.unravel_index(int(np.flatnonzero(wrong)[0]), features.shape[:-1]))
-        raise UserError(
-            f"{what} have NaN or infinity in {wrong.sum()} of {wrong.size} images (first in image {place}): compute them again"
-        )
-    largest = max(float(features.max()), -float(features.min()))
-    if largest > MOST:
-        raise UserError(f"{what} are as large as {largest:.0e}, and their lengths overflow: scale them down")
 
 
 def check_subtasks(features: np.ndarray) -> None:

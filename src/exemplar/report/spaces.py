@@ -101,13 +101,13 @@ def plot_s17(path: Path = FOLDER / "s17-curves.json") -> str:
         for who, colour in LEARNERS.items():
             curves = [training["curve"] for training in trainings if training["who"] == who]
             epoch = 80 * np.array([look["step"] for look in curves[0]]) / curves[0][-1]["step"]
-            losses = [[look["loss"] for look in curve] for curve in curves]
-            for axes, lines in ((trained, losses), (tested, [relative_loss(curve) for curve in curves])):
-                found = stats.mean(np.array(lines))
-                axes.fill_between(epoch, found.lo, found.hi, color=colour, alpha=0.18, linewidth=0)
-                axes.plot(epoch, found.value, color=colour, linewidth=2, label=f"{who}, {len(curves)} seeds")
-        trained.set(title="loss on what is trained on", xlabel="epochs", yscale="log")
-        tested.set(title="loss on what is held out, 1 in the second quarter", xlabel="epochs", ylim=(0.7, 2))
+            losses = np.log([[look["loss"] for look in curve] for curve in curves])
+            found = stats.mean(losses), stats.mean(np.array([relative_loss(curve) for curve in curves]))
+            for axes, loss, scale in ((trained, found[0], np.exp), (tested, found[1], np.asarray)):
+                axes.fill_between(epoch, scale(loss.lo), scale(loss.hi), color=colour, alpha=0.18, linewidth=0)
+                axes.plot(epoch, scale(loss.value), color=colour, linewidth=2, label=f"{who}, {len(curves)} seeds")
+        trained.set(title="loss on what is trained on", xlabel="epochs", ylabel="cross-entropy", yscale="log")
+        tested.set(title="loss on what is held out", xlabel="epochs", ylabel="1 in the second quarter", ylim=(0.7, 2))
         tested.axhline(1, color=QUIET, linewidth=0.8, linestyle="--")
         tested.legend(frameon=False, fontsize=9.5, loc="upper right")
         return as_svg(figure)
@@ -115,9 +115,8 @@ def plot_s17(path: Path = FOLDER / "s17-curves.json") -> str:
 
 def relative_loss(curve: Sequence[Mapping[str, Any]]) -> np.ndarray:
     """(looks,) the held-out loss over its mean in the second quarter of the training."""
-    step = np.array([look["step"] for look in curve])
-    loss = np.array([look["held_out_loss"] for look in curve])
-    return loss / loss[np.ceil(4 * step / step[-1]) == 2].mean()
+    step, loss = (np.array([look[name] for look in curve]) for name in ("step", "held_out_loss"))
+    return loss / stats.quarter_means(step, loss)[1]
 
 
 def plot_training(curve: Sequence[Mapping[str, Any]], title: str = "") -> str:

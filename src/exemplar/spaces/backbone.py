@@ -18,7 +18,7 @@ from torch.nn import functional
 from exemplar.errors import UserError, unknown
 from exemplar.spaces.conv4 import block, check_size, square_side
 from exemplar.spaces.densenet import DenseNet
-from exemplar.spaces.protonet import encode, sample_drawings
+from exemplar.spaces.protonet import check_rate, encode, sample_drawings
 from exemplar.spaces.readouts import fit_nearest_mean
 from exemplar.spaces.training_images import Images
 from exemplar.spaces.wide_resnet import WideResNet
@@ -104,6 +104,9 @@ class Pretraining:
             )
         if not (0 <= self.mixed <= 1 and 0 <= self.jitter < 1):
             raise UserError("the mixed share must lie between 0 and 1, jitter from 0 to below 1")
+        if not 0 <= self.decay < float("inf"):
+            raise UserError(f"the decay {self.decay} must be a number from 0 up")
+        check_rate(self.learning_rate)
         data.check_batch(self.batch)
         if data.held_out is not None:
             check_tasks(data.held_out)

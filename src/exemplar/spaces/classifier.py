@@ -10,7 +10,7 @@ from torch.nn import functional
 
 from exemplar.errors import UserError
 from exemplar.spaces.calibration import calibrated_loss
-from exemplar.spaces.protonet import encode
+from exemplar.spaces.protonet import check_rate, encode
 from exemplar.spaces.quickdraw_networks import Critic, critic
 from exemplar.spaces.training_images import Images
 
@@ -30,6 +30,7 @@ class Classifier:
     def build(self, data: Images) -> Critic:
         if min(self.batch, self.epoch, self.halve_after) < 1:
             raise UserError("a classifier needs a batch, an epoch and a halving of at least 1")
+        check_rate(self.learning_rate)
         data.check_batch(self.batch)
         if data.held_out is not None and data.held_out.names != data.names:
             raise UserError(

@@ -16,7 +16,7 @@ from torch.nn import functional
 
 from exemplar.errors import UserError
 from exemplar.spaces.conv4 import square_side
-from exemplar.spaces.protonet import check_drawings, sample_classes, sample_drawings
+from exemplar.spaces.protonet import check_drawings, check_rate, sample_classes, sample_drawings
 from exemplar.spaces.quickdraw_networks import critic
 from exemplar.spaces.training_images import Images
 
@@ -31,9 +31,9 @@ class Maml:
     support and query drawings of each; the first support drawing is the class's exemplar where the data has exemplars.
 
     tasks: of a meta-step; inner_steps, test_steps: of gradient descent on a task's support, in training and in testing;
-    inner_rate: theirs (with the text's 0.01 it learns far more slowly); learning_rate: Adam's, which stays as it is; clip:
-    the largest norm of the meta-gradient, which at times explodes through the inner steps; first_order: take the inner
-    gradients for constants; test_tasks: of validation.
+    inner_rate: of those steps; 0.01 in the paper, with which it learns far more slowly; learning_rate: Adam's, which stays as
+    it is; clip: the largest norm of the meta-gradient, which at times explodes through the inner steps; first_order: take the
+    inner gradients for constants; test_tasks: of validation.
     Always computed in full precision: second derivatives need it. Fit for `replay`, not for `compile`.
     """
 
@@ -60,8 +60,9 @@ class Maml:
             self.test_steps,
             self.test_tasks,
         )
-        if min(counts) < 1 or min(self.inner_rate, self.clip) <= 0:
+        if min(counts) < 1 or not (self.inner_rate > 0 and self.clip > 0):  # as NaN is not
             raise UserError("MAML needs 2 ways or more, at least 1 of everything it counts, and rate and clip above 0")
+        check_rate(self.learning_rate)
         for images in (data, data.held_out):
             if images is None:
                 continue
@@ -162,10 +163,11 @@ class BatchNorm(nn.Module):
         return centred * scale + self.bias[:, None, None]
 
 
-def learner(network: str = "conv4", size: int = 50, channels: int = 1, ways: int = 20) -> nn.Module:
+def learner(network: str = "conv4-linear", size: int = 50, channels: int = 1, ways: int = 20) -> nn.Module:
     """A critic whose last layer tells `ways` classes apart, and which normalises by each batch's own statistics.
 
-    Fresh weights from torch's own generator. conv4 for 20 ways has 264,788 parameters at 50 px.
+    Fresh weights from torch's own generator. conv4 for 20 ways has 264,788 parameters at 50 px, with or without
+    its last ReLU (conv4-linear).
     """
     learner = critic(network, (channels, size, size), ways)
     for module in list(learner.modules()):

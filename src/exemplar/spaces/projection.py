@@ -1,8 +1,8 @@
-"""Fixed random projections of large features, and the centring and radius that warm-up images give.
+"""Fixed random projections of large features.
 
 A projection keeps squared distances right on average, each with a standard deviation of about √(2 / n_out) of itself
-(3 % at 2,048). The sparse one has that variance too, and costs a few hundredths of a network's forward pass; the dense
-one costs several of them.
+(3 % at 2,048). The sparse one has that variance too, and costs a few hundredths of a network's forward pass a stage; the
+dense one costs several of them.
 """
 
 from __future__ import annotations
@@ -17,13 +17,12 @@ import torch
 from torch import Tensor
 
 from exemplar import seeds
-from exemplar.errors import UserError, unknown
+from exemplar.errors import UserError
 
 N_OUT = 2048
 BLOCK = 1 << 14  # input dimensions a sparse projection takes at once: a batch of them stays in the cache
 DENSE_BLOCK = 1 << 10  # input dimensions of a dense projection drawn at once: 8 MB of weights
 HELD = 1 << 28  # bytes of dense weights kept between batches; a larger matrix is drawn again, block by block
-QUANTILES = {"paper": 0.99, "hobj": 0.999}  # of the warm-up norms, the radius of the features
 
 Map = Callable[[Tensor], Tensor]  # (n, n_in) → (n, n_out) float32
 
@@ -120,42 +119,6 @@ def unchanged(n_in: int) -> Map:
     return keep
 
 
-@dataclass(frozen=True, eq=False)
-class Calibration:
-    """centre: (d,) float32, mean of the warm-up features; radius: > 0, a quantile of their distances to it."""
-
-    centre: np.ndarray
-    radius: float
-
-    def apply(self, features: np.ndarray) -> np.ndarray:
-        """(n, d) → (n, d) float32: centred, divided by the radius, and norms above 1 brought back to 1."""
-        if features.ndim != 2 or features.shape[1] != len(self.centre):
-            raise UserError(
-                f"the warm-up features have {len(self.centre)} dimensions, these are {features.shape}: "
-                "encode both with the same space"
-            )
-        _check_finite(features, "features")
-        scaled = (features - self.centre) / np.float32(self.radius)
-        norm = np.linalg.norm(scaled, axis=1, keepdims=True)
-        return (scaled / np.maximum(norm, 1)).astype(np.float32, copy=False)
-
-
-def fit_calibration(warm_up: np.ndarray, variant: str = "paper") -> Calibration:
-    """warm_up: (n, d) features of images that are used for nothing else; variant: which quantile, a name in QUANTILES."""
-    if variant not in QUANTILES:
-        raise unknown("calibration", variant, QUANTILES)
-    if warm_up.ndim != 2 or len(warm_up) == 0:
-        raise UserError(
-            f"calibration needs (n, d) features of warm-up images, these are {warm_up.shape}: give some images"
-        )
-    _check_finite(warm_up, "warm-up features")
-    centre = warm_up.mean(axis=0, dtype=np.float64)
-    radius = float(np.quantile(np.linalg.norm(warm_up - centre, axis=1), QUANTILES[variant]))
-    if not radius > 1e-6 * np.linalg.norm(centre):  # rounding alone leaves about this much between equal features
-        raise UserError(f"all {len(warm_up)} warm-up images have the same features: give warm-up images that differ")
-    return Calibration(centre.astype(np.float32), radius)
-
-
 def _check_n_out(n_out: int) -> None:
     if n_out < 1:
         raise UserError(f"a projection needs at least 1 output dimension, not {n_out}")
@@ -164,15 +127,6 @@ def _check_n_out(n_out: int) -> None:
 def _check(features: Tensor, n_in: int) -> None:
     if features.ndim != 2 or features.shape[1] != n_in:
         raise UserError(f"this projection was drawn for (n, {n_in}) features, these are {tuple(features.shape)}")
-
-
-def _check_finite(features: np.ndarray, what: str) -> None:
-    bad = np.flatnonzero(~np.isfinite(features).all(axis=1))
-    if len(bad):
-        raise UserError(
-            f"the {what} of {len(bad)} of {len(features)} images are not finite (first: image {bad[0]}): "
-            "look at those images, or at the network"
-        )
 
 
 PROJECTIONS: dict[str, Projection] = {"sparse": Sparse(), "dense": Dense()}

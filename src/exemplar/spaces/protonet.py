@@ -44,6 +44,7 @@ class ProtoNet:
     def build(self, data: Images) -> Critic:
         if min(self.ways - 1, self.shots, self.queries, self.episodes, self.epoch, self.halve_after) < 1:
             raise UserError("an episode needs 2 ways or more, and at least 1 of everything else")
+        check_rate(self.learning_rate)
         if self.new_classes is not None:
             preset(self.new_classes)
         if data.n_classes < self.ways:
@@ -168,9 +169,9 @@ def accuracies(
             query = torch.ones_like(n_nearer, dtype=torch.float64).index_fill_(0, support.flatten(), 0)
             right.index_add_(0, data.label, chance_of_nearest(n_nearer, data.n_classes, ways) * query)
             asked.index_add_(0, data.label, query)
-        found[f"accuracy_{name}"] = float(right.sum() / asked.sum())
-        share = (right / asked)[asked > 0]
-        found[f"accuracy_{name}_se"] = float(share.std(correction=0) / len(share) ** 0.5)
+        value = right.sum() / asked.sum()
+        found[f"accuracy_{name}"] = float(value)
+        found[f"accuracy_{name}_se"] = float((right - value * asked).norm() / asked.sum())
     return found
 
 
@@ -182,6 +183,11 @@ def chance_of_nearest(n_nearer: torch.Tensor, n_classes: int, ways: int) -> torc
     drawn = torch.arange(ways - 1, device=n_nearer.device, dtype=torch.float64)
     left = n_classes - 1 - drawn  # other classes left when each distractor is drawn
     return ((left - n_nearer[..., None]).clamp(min=0) / left).prod(-1)
+
+
+def check_rate(learning_rate: float) -> None:
+    if not 0 < learning_rate < float("inf"):
+        raise UserError(f"the learning rate {learning_rate} must be a number above 0")
 
 
 def check_ways(data: Images) -> None:

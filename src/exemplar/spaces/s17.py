@@ -63,9 +63,8 @@ class Training:
 
         Not its lowest: the least of many noisy looks lies below what it is a sample of, so that any curve ends above it.
         """
-        step, value = self.values("step"), self.values(measure)
-        quarter = np.ceil(4 * step / step[-1])
-        return float(value[quarter == 2].mean()), float(value[quarter == 4].mean())
+        _, early, _, late = stats.quarter_means(self.values("step"), self.values(measure))
+        return float(early), float(late)
 
     def late_over_early(self, measure: str) -> float:
         """The mean of a measure in the last quarter of the training over that in the second."""

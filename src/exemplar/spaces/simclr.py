@@ -10,7 +10,7 @@ from torch.nn import functional
 
 from exemplar.errors import UserError
 from exemplar.images.augment import augment, preset
-from exemplar.spaces.protonet import accuracies, check_ways, encode
+from exemplar.spaces.protonet import accuracies, check_rate, check_ways, encode
 from exemplar.spaces.quickdraw_networks import Critic, critic
 from exemplar.spaces.training_images import Images
 
@@ -30,8 +30,9 @@ class SimClr:
     threshold: float = 0.5
 
     def build(self, data: Images) -> Critic:
-        if self.batch < 2 or self.temperature <= 0:
+        if self.batch < 2 or not self.temperature > 0:  # as NaN is not
             raise UserError("SimCLR needs a batch of 2 or more, and a temperature above 0")
+        check_rate(self.learning_rate)
         preset(self.views)
         for images in (data, data.held_out):
             if images is not None:

@@ -1,7 +1,8 @@
 """What a space is: it turns images into features, and has an identity under which these can be kept.
 
 The identity is a digest of architecture, weights, preprocessing and layer. Features are kept by identity × fingerprint of
-the images, and a few of them are computed again before kept ones are believed.
+the images, and a few of them are computed again before kept ones are believed. A network with code of one's own in it has no
+identity, for nothing tells when that code has changed: its features are not kept.
 """
 
 from __future__ import annotations
@@ -32,10 +33,11 @@ Images = np.ndarray | ConceptSet  # (n, h, w[, 3]) uint8, or float in [0, 1], wh
 CPU_BATCH = 16  # images that stay in a processor's cache: conv4 is 3 times faster than with 256
 GPU_BATCH = 512
 N_PROBES = 4  # images computed again before kept features are believed
+KNOWN = ("torch", "exemplar", "timm", "transformers")  # packages whose modules do what their attributes and weights say
 
 
 class Space(Protocol):
-    """A way to see. Two spaces of one identity give the same features."""
+    """A way to see."""
 
     @property
     def name(self) -> str: ...
@@ -49,7 +51,8 @@ class Space(Protocol):
         """What it takes (size, channels) and how images are made so."""
 
     @property
-    def identity(self) -> str: ...
+    def identity(self) -> str:
+        """Two spaces of one identity give the same features; "" where that cannot be known, and nothing is kept."""
 
     def encode(self, images: Images, *, device: str = "auto") -> np.ndarray:
         """(n, d) float32, one row an image."""
@@ -77,14 +80,15 @@ class NetworkSpace:
 
     @property
     def identity(self) -> str:
-        """Computed anew at each call: a network that is trained on is another space."""
-        weights = {name: _bytes(tensor) for name, tensor in self.network.state_dict().items()}
-        kind = type(self.network)
+        """Computed anew at each call: a network that is trained on is another space. "" where code that is neither torch's nor
+        a package's is part of it."""
+        modules = dict(self.network.named_modules(remove_duplicate=False))
+        if not all(map(_is_known, modules.values())):
+            return ""
         return seeds.digest(
             "network space",
-            f"{kind.__module__}.{kind.__qualname__}",
-            repr(self.network),
-            weights,
+            {name: _settings(module) for name, module in modules.items()},
+            {name: _bytes(tensor) for name, tensor in _tensors(self.network).items()},
             self.input,
             self.layer,
         )
@@ -170,10 +174,12 @@ def encode_kept(space: Space, images: ConceptSet, *, device: str = "auto", folde
     """As `space.encode`, but kept in a folder (the user's cache) for the next time: (n, d) float32.
 
     A kept file counts only if it is whole, was made for this space, these images and this kind of device, and if the features
-    of a few images come out the same when computed again; else it is made anew.
+    of a few images come out the same when computed again; else it is made anew. Nothing is kept of a space without identity.
     """
-    kind = find_device(device).type
-    key = (space.identity, images.fingerprint, kind)
+    kind, identity = find_device(device).type, space.identity
+    if not identity:
+        return space.encode(images, device=device)
+    key = (identity, images.fingerprint, kind)
     path = (folder or cache_folder() / "features") / f"{'-'.join(key)}.npy"
     kept = _read_kept(path, key)
     if kept is not None and len(kept) == len(images):
@@ -232,6 +238,28 @@ def _evaluating(network: nn.Module, device: torch.device) -> Iterator[None]:
     finally:
         for module, mode in modes.items():
             module.training = mode
+
+
+def _is_known(module: nn.Module) -> bool:
+    """Whether its class is one of a package, and nothing was hung on this one of its kind that changes what it does."""
+    changed = module._forward_hooks or module._forward_pre_hooks or "forward" in vars(module)
+    return not changed and type(module).__module__.partition(".")[0] in KNOWN
+
+
+def _settings(module: nn.Module) -> tuple[str, str, dict[str, str]]:
+    """What a module is besides its tensors and parts: class, what it tells of itself, and plain attributes."""
+    kind = type(module)
+    plain = {
+        name: repr(value)
+        for name, value in vars(module).items()
+        if name != "training" and isinstance(value, bool | int | float | str | tuple | None)
+    }
+    return f"{kind.__module__}.{kind.__qualname__}", module.extra_repr(), plain
+
+
+def _tensors(network: nn.Module) -> dict[str, Tensor]:
+    """Its parameters and buffers, those too that a state dict leaves out."""
+    return {**dict(network.named_parameters()), **dict(network.named_buffers())}
 
 
 def _bytes(tensor: Tensor) -> tuple[str, tuple[int, ...], np.ndarray]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
@@ -17,11 +16,12 @@ from exemplar.spaces.stages import SPARSE, Encoder, encode_layers, load_encoder,
 
 @dataclass(frozen=True)
 class StageSpace:
-    """A stage as a space: a layer of a network, projected to what a learner can hold. layer: its name in the network."""
+    """A stage as a space: a layer of a network, projected to what a learner can hold. layer: its name in the network;
+    projection: None leaves features as they are."""
 
     encoder: Encoder
     layer: str
-    projection: Projection = SPARSE
+    projection: Projection | None = SPARSE
 
     @property
     def name(self) -> str:
@@ -31,17 +31,22 @@ class StageSpace:
     def input(self) -> PhotoInput:
         return self.encoder.input
 
-    @cached_property
+    @property
     def identity(self) -> str:
-        network = NetworkSpace(self.name, self.encoder.network, self.encoder.input, self.layer)
-        return seeds.digest("stage space", network.identity, repr(self.projection))
+        network = NetworkSpace(self.name, self.encoder.network, self.encoder.input, self.layer).identity
+        return network and seeds.digest("stage space", network, repr(self.projection))
 
     def encode(self, images: np.ndarray | ConceptSet, *, device: str = "auto") -> np.ndarray:
         """(n, d) float32, d at most that of the projection."""
         return encode_layers(self.encoder, [self.layer], images, projection=self.projection, device=device)[self.layer]
 
+    def width(self, *, device: str = "auto") -> int:
+        """How many features the layer has itself, before any projection."""
+        blank = np.zeros((1, *self.input.size), np.uint8)
+        return encode_layers(self.encoder, [self.layer], blank, projection=None, device=device)[self.layer].shape[1]
 
-def load_stage(name: str) -> StageSpace:
-    """`efficientnet-lite0/block03`, `timm:resnet50/layer3`, …: see `exemplar spaces list`."""
+
+def load_stage(name: str, projection: Projection | None = SPARSE) -> StageSpace:
+    """`efficientnet-lite0/block03`, `timm:resnet50/layer3`, …: see `exemplar spaces list`. projection: None for none."""
     network, layer = split_stage(name)
-    return StageSpace(load_encoder(network), layer)
+    return StageSpace(load_encoder(network), layer, projection)

@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
 
@@ -21,13 +22,14 @@ from torch import Tensor, nn
 from exemplar.errors import UserError, shortened, unknown
 from exemplar.files import first_line
 from exemplar.images.concepts import ConceptSet
-from exemplar.images.pixels import Pixels, Plain
+from exemplar.images.pixels import Pixels
 from exemplar.spaces import efficientnet_lite
 from exemplar.spaces.devices import find_device
-from exemplar.spaces.inputs import PhotoInput
+from exemplar.spaces.inputs import PhotoInput, as_bytes, check_array
 from exemplar.spaces.projection import PROJECTIONS, Map, Projection, unchanged
 
-Images = np.ndarray | Pixels | ConceptSet  # (n, h, w[, 3]) uint8, or a store that gives them out by row
+# (n, h, w[, 3]) uint8, or float in [0, 1], which is seen in 256 levels; or a store that gives out bytes by row
+Images = np.ndarray | Pixels | ConceptSet
 SPARSE = PROJECTIONS["sparse"]  # what large features go through unless told otherwise
 
 
@@ -74,6 +76,16 @@ def is_pretrained(name: str) -> bool:
     return network in efficientnet_lite.NETWORKS or (":" in network and network.partition(":")[0] in SOURCES)
 
 
+def is_nearly_pretrained(name: str) -> bool:
+    """Whether what stands before the first slash is close to the name of a network, and none: a slip of the hand."""
+    network = name.partition("/")[0]
+    return not is_pretrained(name) and bool(get_close_matches(network, efficientnet_lite.NETWORKS, cutoff=0.7))
+
+
+def unknown_network(name: str) -> UserError:
+    return unknown("network", name, [*efficientnet_lite.NETWORKS, *(f"{source}:NAME" for source in SOURCES)])
+
+
 def split_stage(name: str) -> tuple[str, str]:
     """`efficientnet-lite0/block03` → its network and its layer."""
     network, _, layer = name.rpartition("/")
@@ -91,7 +103,7 @@ def load_encoder(name: str) -> Encoder:
     if source in SOURCES and model:
         return SOURCES[source](name, model)
     if name not in efficientnet_lite.NETWORKS:
-        raise unknown("network", name, [*efficientnet_lite.NETWORKS, *(f"{source}:NAME" for source in SOURCES)])
+        raise unknown_network(name)
     side, mean, scale = efficientnet_lite.SIZE, efficientnet_lite.MEAN, efficientnet_lite.SCALE
     network = efficientnet_lite.load_efficientnet_lite(name)
     return Encoder(name, network, PhotoInput((side, side), (mean, mean, mean), (scale, scale, scale)))
@@ -106,7 +118,9 @@ def encode_stages(
     device: str = "auto",
 ) -> dict[str, np.ndarray]:
     """Features of stages by name, of any networks: stage → (n, d) float32, in the order of `stages`; see encode_layers."""
-    wanted = list(dict.fromkeys(stages))
+    wanted = _listed(stages, "stages")
+    if not wanted:
+        raise UserError("there are no stages to encode: name at least one, as in efficientnet-lite0/block03")
     layers: dict[str, list[str]] = {}
     for stage in wanted:
         network, layer = split_stage(stage)
@@ -148,18 +162,23 @@ def stream_layers(
     device: str = "auto",
 ) -> Iterator[dict[str, np.ndarray]]:
     """As encode_layers, one batch of images after the other: for what must not be held in memory at once."""
-    store = Plain(images) if isinstance(images, np.ndarray) else images
-    if batch < 1 or len(store) == 0:
-        raise UserError(f"there is nothing to encode in {len(store)} images by {batch}: give at least 1 of each")
+    wanted = _listed(layers, "layers")
+    is_store = hasattr(images, "take") and not isinstance(images, np.ndarray | Tensor)
+    if not is_store:
+        check_array(images)
+    n = len(images)
+    if batch < 1 or n == 0:
+        raise UserError(f"there is nothing to encode in {n} images by {batch}: give at least 1 of each")
     place = find_device(device)
     network = encoder.network.to(place)
-    blank = encoder.prepare(np.zeros((1, *store.shape), np.uint8)).to(place)
+    blank = encoder.prepare(np.zeros((1, *images.shape[0 if is_store else 1 :]), np.uint8)).to(place)
     maps: dict[str, Map] = {}
-    for layer, shape in layer_shapes(network, layers, blank).items():
+    for layer, shape in layer_shapes(network, wanted, blank).items():
         n_in = math.prod(shape)
         maps[layer] = unchanged(n_in) if projection is None else projection.draw(n_in, place)
-    for start in range(0, len(store), batch):
-        pixels = store.take(np.arange(start, min(start + batch, len(store))))
+    for start in range(0, n, batch):
+        rows = np.arange(start, min(start + batch, n))
+        pixels = images.take(rows) if is_store else as_bytes(images[start : start + batch])  # type: ignore[index]
         found = layer_features(network, maps, encoder.prepare(pixels).to(place))
         for layer, features in found.items():
             bad = np.flatnonzero(~np.isfinite(features).all(axis=1))
@@ -167,6 +186,13 @@ def stream_layers(
                 number = start + bad[0]
                 raise UserError(f"{encoder.name}/{layer} is not finite for image {number}: are the weights damaged?")
         yield found
+
+
+def _listed(names: Iterable[str], what: str) -> list[str]:
+    """The names, each once; a text alone would be taken for its letters."""
+    if isinstance(names, str):
+        raise UserError(f"{what} are a list of names, {names!r} is one: write [{names!r}]")
+    return list(dict.fromkeys(names))
 
 
 def layer_features(network: nn.Module, maps: Mapping[str, Map], x: Tensor) -> dict[str, np.ndarray]:

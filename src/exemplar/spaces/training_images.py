@@ -55,9 +55,14 @@ class Images:
         held_out: Images | None = None,
     ) -> Images:
         """images: (n, h, w) or (n, h, w, c) uint8; label: (n,) places in names; exemplar: (n_classes,) rows."""
+        if not isinstance(images, np.ndarray) or images.ndim not in (3, 4):
+            found = images.shape if isinstance(images, np.ndarray) else f"a {type(images).__name__}"
+            raise UserError(
+                f"images to train on must be an array (n, h, w) or (n, h, w, c) of bytes, these are {found}"
+            )
         planes = np.ascontiguousarray(images[:, None] if images.ndim == 3 else np.moveaxis(images, 3, 1))
-        rows = None if exemplar is None else torch.as_tensor(np.asarray(exemplar, np.int64))
-        return cls(torch.as_tensor(planes), torch.as_tensor(np.asarray(label, np.int64)), tuple(names), rows, held_out)
+        rows = None if exemplar is None else _whole(exemplar, "exemplars")
+        return cls(torch.as_tensor(planes), _whole(label, "labels"), tuple(names), rows, held_out)
 
     @property
     def n_classes(self) -> int:
@@ -104,3 +109,11 @@ class Images:
         """A name for what is trained on; what is held out changes no weight and is no part of it."""
         parts = [self.pixels, self.label] + ([] if self.exemplar is None else [self.exemplar])
         return seeds.digest(*(part.cpu().numpy() for part in parts), self.names)
+
+
+def _whole(values: Sequence[int] | np.ndarray, what: str) -> torch.Tensor:
+    """int64; nothing is rounded."""
+    numbers = np.asarray(values)
+    if numbers.dtype.kind not in "iu":
+        raise UserError(f"{what} must be whole numbers, at least one, these are {numbers.dtype}: give them as integers")
+    return torch.as_tensor(numbers.astype(np.int64))

@@ -78,8 +78,11 @@ class Watched:
 
 def encode_in_parts(space: Space, images: ConceptSet, *, device: str = "auto") -> np.ndarray:
     """As `encode_kept`, (n, d) float32, with a bar; parts are kept in the cache until all are done."""
+    identity = space.identity
+    if not identity:
+        return Watched(space).encode(images, device=device)
     folder = cache_folder() / "features" / "parts"
-    path = folder / seeds.digest(space.identity, images.fingerprint, find_device(device).type)
+    path = folder / seeds.digest(identity, images.fingerprint, find_device(device).type)
     with suppress(OSError):  # a cache that cannot be written to costs time, not the result
         folder.mkdir(parents=True, exist_ok=True)
     store = Store(path) if os.access(folder, os.W_OK) else None

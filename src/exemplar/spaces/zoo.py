@@ -25,7 +25,7 @@ from exemplar.errors import UserError, shortened, unknown
 from exemplar.files import first_line, whole_file
 from exemplar.spaces.inputs import DrawingInput, Input, PhotoInput
 from exemplar.spaces.space import NetworkSpace
-from exemplar.spaces.stages import is_pretrained
+from exemplar.spaces.stages import is_nearly_pretrained, is_pretrained, unknown_network
 
 FORMAT = 1
 # Imported when one is asked for. The card's config are the constructor's arguments.
@@ -227,6 +227,8 @@ def _find(name: str, folder: Path | None) -> tuple[str, Path]:
             "efficientnet-lite0/block03"
         )
     path = Path(name)
+    if is_nearly_pretrained(name) and not ("/" in name and os.path.isdir(path.parent)):  # noqa: PTH112 (as above)
+        raise unknown_network(name.partition("/")[0])
     if "/" not in name:
         return name, shipped()
     if not os.path.isdir(path.parent):  # noqa: PTH112 (as above)

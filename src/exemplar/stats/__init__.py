@@ -15,6 +15,7 @@ from exemplar.stats import weighted
 from exemplar.stats.bootstrapping import acceleration, bootstrap, interval
 from exemplar.stats.comparisons import adjust_p
 from exemplar.stats.correlation import correlation_p, pearson, spearman
+from exemplar.stats.curves import quarter_means
 from exemplar.stats.estimate import Estimate
 from exemplar.stats.intervals import mean, proportion
 from exemplar.stats.permutation import PermutationTest, correlation_test, difference_test, paired_test
@@ -40,6 +41,7 @@ __all__ = [
     "paired_test",
     "pearson",
     "proportion",
+    "quarter_means",
     "resample",
     "spearman",
     "weighted",
