@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ import torch
 from exemplar.images import sources
 
 torch.set_num_threads(1)  # two threads on two busy cores wait for each other
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs, and theirs, do not hear Ctrl-C
 
 
 @pytest.fixture(scope="session")

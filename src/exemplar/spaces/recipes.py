@@ -82,6 +82,7 @@ RECIPES = {
     "simclr-omniglot-relu": replace(SIMCLR, objective=SimClr(network="conv4")),  # Table S1 to the letter
     "protonet-omniglot": PROTONET,
     "protonet-omniglot-relu": replace(PROTONET, objective=ProtoNet(network="conv4")),
+    "protonet-omniglot-any": replace(PROTONET, exemplars=None),  # any drawing as support, another one each time
     # for the official one-shot runs, whose characters are all in `evaluation` and whose support is any drawing
     "protonet-omniglot-background": replace(PROTONET, data=BACKGROUND, exemplars=None, steps=16_000),
     "maml-omniglot": Recipe(Maml(), OMNIGLOT, steps=4_000, exemplars="simclr-omniglot-s0"),
