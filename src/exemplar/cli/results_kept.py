@@ -48,9 +48,12 @@ RESULTS = {
         "centre of its character in simclr-omniglot-s0; random supports are chosen such that every drawing is one once. "
         "Accuracy is what sampling episodes without end would give; 3,750 sampled ones stand beside it. Intervals are over "
         "characters (over episodes where these are sampled). The paper says neither what its support was nor how many "
-        "episodes it tested. Ours were trained with the exemplar as support; that they fall short of the published number after "
-        "a random drawing may come from that: with any drawing as support (`exemplar spaces train protonet-omniglot-any --steps "
-        "500`) a training is at .925 [.916, .935] after 500 steps, where these were at .894 on average (the first look on their "
+        "episodes it tested. Ours were trained with the exemplar as support; that they fall short of the published number "
+        "after "
+        "a random drawing may come from that: with any drawing as support (`exemplar spaces train protonet-omniglot-any "
+        "--steps "
+        "500`) a training is at .925 [.916, .935] after 500 steps, where these were at .894 on average (the first look on "
+        "their "
         "cards). It has not been trained to the end.",
         {("accuracy_20_way", "mean of 3 seeds, random drawing as support"): (0.9655, "Boutin et al. 2022, S1")},
         (("omniglot", "weak-test"),),
