@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from exemplar.errors import UserError
 from exemplar.images.concepts import ConceptSet
 from exemplar.images.pixels import Packed
-from exemplar.spaces.inputs import PhotoInput, as_bytes
+from exemplar.spaces.inputs import PhotoInput
 from exemplar.spaces.projection import Dense, Sparse, unchanged
 from exemplar.spaces.space import NetworkSpace
 from exemplar.spaces.stage_space import StageSpace
@@ -220,18 +220,6 @@ def test_floats_from_0_to_1_are_seen_in_256_levels(small: Encoder, pixels: np.nd
         np.testing.assert_array_equal(found, wanted)
     space = StageSpace(small, "conv")
     np.testing.assert_array_equal(space.encode((pixels / 255).astype(dtype)), space.encode(pixels))
-
-
-def test_floats_become_bytes_a_batch_at_a_time(small: Encoder, monkeypatch: pytest.MonkeyPatch) -> None:
-    converted: list[int] = []
-
-    def watched(images: np.ndarray) -> np.ndarray:
-        converted.append(len(images))
-        return as_bytes(images)
-
-    monkeypatch.setattr("exemplar.spaces.stages.as_bytes", watched)
-    encode_layers(small, ["pair"], np.zeros((7, 8, 8)), batch=3)
-    assert converted == [3, 3, 1]
 
 
 def test_a_stage_knows_how_wide_it_is_before_it_is_projected(small: Encoder, pixels: np.ndarray) -> None:

@@ -18,9 +18,10 @@ from torch.nn import functional
 from exemplar.errors import UserError, unknown
 from exemplar.spaces.conv4 import block, check_size, square_side
 from exemplar.spaces.densenet import DenseNet
-from exemplar.spaces.protonet import check_rate, encode, sample_drawings
+from exemplar.spaces.protonet import encode, sample_drawings
 from exemplar.spaces.readouts import fit_nearest_mean
 from exemplar.spaces.training_images import Images
+from exemplar.spaces.training_steps import check_rate
 from exemplar.spaces.wide_resnet import WideResNet
 
 TURNS = 4  # quarter turns of an image

@@ -10,9 +10,10 @@ from torch.nn import functional
 
 from exemplar.errors import UserError
 from exemplar.spaces.calibration import calibrated_loss
-from exemplar.spaces.protonet import check_rate, encode
+from exemplar.spaces.protonet import encode
 from exemplar.spaces.quickdraw_networks import Critic, critic
 from exemplar.spaces.training_images import Images
+from exemplar.spaces.training_steps import check_rate
 
 
 @dataclass(frozen=True)

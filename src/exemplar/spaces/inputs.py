@@ -65,24 +65,19 @@ Input = DrawingInput | PhotoInput
 
 def as_bytes(images: np.ndarray) -> np.ndarray:
     """(n, h, w[, 3]) uint8 from images that are so already, or are floats in [0, 1]; anything else is the user's mistake."""
-    check_array(images)
-    if images.dtype == np.uint8:
-        return images
-    if not (np.isfinite(images).all() and images.min(initial=0) >= 0 and images.max(initial=0) <= 1):
-        raise UserError("images of floats must lie between 0 and 1, some of these do not, or are NaN: rescale them")
-    return np.rint(images * 255).astype(np.uint8)
-
-
-def check_array(images: object) -> None:
-    """Images are an array (n, h, w[, 3]) of bytes or floats; the values are not looked at."""
     if not isinstance(images, np.ndarray):
         raise UserError(
             f"images must be an array (n, h, w) or (n, h, w, 3), this is a {type(images).__name__}: make it a NumPy array"
         )
     if images.ndim not in (3, 4) or (images.ndim == 4 and images.shape[3] != 3) or 0 in images.shape[1:3]:
         raise UserError(f"images must be (n, h, w) or (n, h, w, 3), of at least 1 × 1 px, these are {images.shape}")
-    if images.dtype != np.uint8 and not np.issubdtype(images.dtype, np.floating):
+    if images.dtype == np.uint8:
+        return images
+    if not np.issubdtype(images.dtype, np.floating):
         raise UserError(f"images must be uint8, or floats from 0 to 1, these are {images.dtype}")
+    if not (np.isfinite(images).all() and images.min(initial=0) >= 0 and images.max(initial=0) <= 1):
+        raise UserError("images of floats must lie between 0 and 1, some of these do not, or are NaN: rescale them")
+    return np.rint(images * 255).astype(np.uint8)
 
 
 def _check_size(size: tuple[int, int]) -> None:

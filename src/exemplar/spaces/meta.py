@@ -16,9 +16,10 @@ from torch.nn import functional
 
 from exemplar.errors import UserError
 from exemplar.spaces.conv4 import square_side
-from exemplar.spaces.protonet import check_drawings, check_rate, sample_classes, sample_drawings
+from exemplar.spaces.protonet import check_drawings, sample_classes, sample_drawings
 from exemplar.spaces.quickdraw_networks import critic
 from exemplar.spaces.training_images import Images
+from exemplar.spaces.training_steps import check_rate
 
 PART = 8  # tasks adapted at once in validation
 Params = dict[str, Tensor]  # name of a parameter → (tasks, *its shape)

@@ -14,6 +14,7 @@ from exemplar.images.augment import augment, preset
 from exemplar.spaces.calibration import calibrated_loss
 from exemplar.spaces.quickdraw_networks import Critic, critic
 from exemplar.spaces.training_images import Images
+from exemplar.spaces.training_steps import check_rate
 
 PART = 1024  # images encoded at once in validation
 TEST_WAYS, TEST_EPISODES = 20, 200
@@ -183,11 +184,6 @@ def chance_of_nearest(n_nearer: torch.Tensor, n_classes: int, ways: int) -> torc
     drawn = torch.arange(ways - 1, device=n_nearer.device, dtype=torch.float64)
     left = n_classes - 1 - drawn  # other classes left when each distractor is drawn
     return ((left - n_nearer[..., None]).clamp(min=0) / left).prod(-1)
-
-
-def check_rate(learning_rate: float) -> None:
-    if not 0 < learning_rate < float("inf"):
-        raise UserError(f"the learning rate {learning_rate} must be a number above 0")
 
 
 def check_ways(data: Images) -> None:

@@ -10,9 +10,10 @@ from torch.nn import functional
 
 from exemplar.errors import UserError
 from exemplar.images.augment import augment, preset
-from exemplar.spaces.protonet import accuracies, check_rate, check_ways, encode
+from exemplar.spaces.protonet import accuracies, check_ways, encode
 from exemplar.spaces.quickdraw_networks import Critic, critic
 from exemplar.spaces.training_images import Images
+from exemplar.spaces.training_steps import check_rate
 
 
 @dataclass(frozen=True)

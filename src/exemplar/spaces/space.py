@@ -1,8 +1,8 @@
 """What a space is: it turns images into features, and has an identity under which these can be kept.
 
 The identity is a digest of architecture, weights, preprocessing and layer. Features are kept by identity × fingerprint of
-the images, and a few of them are computed again before kept ones are believed. A network with code of one's own in it has no
-identity, for nothing tells when that code has changed: its features are not kept.
+the images, and count only for the program that made them. A network with code of one's own in it has no identity, for nothing
+tells when that code has changed: its features are not kept.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
@@ -25,6 +26,7 @@ from exemplar.images.sources import cache_folder
 from exemplar.spaces.devices import find_device
 from exemplar.spaces.inputs import Input, as_bytes
 from exemplar.spaces.stages import layer_features, layer_shapes
+from exemplar.store import package_sources
 
 if TYPE_CHECKING:
     from exemplar.spaces.zoo import Card
@@ -32,7 +34,6 @@ if TYPE_CHECKING:
 Images = np.ndarray | ConceptSet  # (n, h, w[, 3]) uint8, or float in [0, 1], which is seen in 256 levels
 CPU_BATCH = 16  # images that stay in a processor's cache: conv4 is 3 times faster than with 256
 GPU_BATCH = 512
-N_PROBES = 4  # images computed again before kept features are believed
 KNOWN = ("torch", "exemplar", "timm", "transformers")  # packages whose modules do what their attributes and weights say
 
 
@@ -173,21 +174,18 @@ def blurring(side: int, deviation: float) -> np.ndarray:
 def encode_kept(space: Space, images: ConceptSet, *, device: str = "auto", folder: Path | None = None) -> np.ndarray:
     """As `space.encode`, but kept in a folder (the user's cache) for the next time: (n, d) float32.
 
-    A kept file counts only if it is whole, was made for this space, these images and this kind of device, and if the features
-    of a few images come out the same when computed again; else it is made anew. Nothing is kept of a space without identity.
+    A kept file counts only if it is whole and was made for this space, these images and this kind of device, by this very
+    program; else it is made anew. Nothing is kept of a space without identity.
     """
     kind, identity = find_device(device).type, space.identity
     if not identity:
         return space.encode(images, device=device)
-    key = (identity, images.fingerprint, kind)
-    path = (folder or cache_folder() / "features") / f"{'-'.join(key)}.npy"
+    name = (identity, images.fingerprint, kind)
+    path = (folder or cache_folder() / "features") / f"{'-'.join(name)}.npy"
+    key = (*name, *_program())
     kept = _read_kept(path, key)
     if kept is not None and len(kept) == len(images):
-        rows = np.unique(np.linspace(0, len(images) - 1, N_PROBES).astype(int))
-        again = space.encode(images.take(rows), device=device)
-        # batches of another size may round otherwise; a network whose code has changed differs by more
-        if again.shape == kept[rows].shape and np.abs(again - kept[rows]).max() <= 0.01 * np.abs(again).max():
-            return kept
+        return kept
     features = space.encode(images, device=device)
     with (
         suppress(UserError),
@@ -211,6 +209,15 @@ def _count(images: Images) -> int:
     if len(images) == 0:
         raise UserError("there are no images to encode: give at least one")
     return len(images)
+
+
+def _program() -> list[str]:
+    """What computes features: this package's code, and the versions of those whose modules are known."""
+    found = [package_sources()]
+    for package in KNOWN:
+        with suppress(PackageNotFoundError):
+            found.append(f"{package} {version(package)}")
+    return found
 
 
 def _read_kept(path: Path, key: tuple[str, ...]) -> np.ndarray | None:

@@ -22,10 +22,10 @@ from torch import Tensor, nn
 from exemplar.errors import UserError, shortened, unknown
 from exemplar.files import first_line
 from exemplar.images.concepts import ConceptSet
-from exemplar.images.pixels import Pixels
+from exemplar.images.pixels import Pixels, Plain
 from exemplar.spaces import efficientnet_lite
 from exemplar.spaces.devices import find_device
-from exemplar.spaces.inputs import PhotoInput, as_bytes, check_array
+from exemplar.spaces.inputs import PhotoInput, as_bytes
 from exemplar.spaces.projection import PROJECTIONS, Map, Projection, unchanged
 
 # (n, h, w[, 3]) uint8, or float in [0, 1], which is seen in 256 levels; or a store that gives out bytes by row
@@ -164,21 +164,18 @@ def stream_layers(
     """As encode_layers, one batch of images after the other: for what must not be held in memory at once."""
     wanted = _listed(layers, "layers")
     is_store = hasattr(images, "take") and not isinstance(images, np.ndarray | Tensor)
-    if not is_store:
-        check_array(images)
-    n = len(images)
-    if batch < 1 or n == 0:
-        raise UserError(f"there is nothing to encode in {n} images by {batch}: give at least 1 of each")
+    store = images if is_store else Plain(as_bytes(images))  # type: ignore[arg-type]
+    if batch < 1 or len(store) == 0:
+        raise UserError(f"there is nothing to encode in {len(store)} images by {batch}: give at least 1 of each")
     place = find_device(device)
     network = encoder.network.to(place)
-    blank = encoder.prepare(np.zeros((1, *images.shape[0 if is_store else 1 :]), np.uint8)).to(place)
+    blank = encoder.prepare(np.zeros((1, *store.shape), np.uint8)).to(place)
     maps: dict[str, Map] = {}
     for layer, shape in layer_shapes(network, wanted, blank).items():
         n_in = math.prod(shape)
         maps[layer] = unchanged(n_in) if projection is None else projection.draw(n_in, place)
-    for start in range(0, n, batch):
-        rows = np.arange(start, min(start + batch, n))
-        pixels = images.take(rows) if is_store else as_bytes(images[start : start + batch])  # type: ignore[index]
+    for start in range(0, len(store), batch):
+        pixels = store.take(np.arange(start, min(start + batch, len(store))))
         found = layer_features(network, maps, encoder.prepare(pixels).to(place))
         for layer, features in found.items():
             bad = np.flatnonzero(~np.isfinite(features).all(axis=1))

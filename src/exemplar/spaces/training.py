@@ -106,6 +106,9 @@ class _Run:
                 outcome = self.run(fabric)
         except (UserError, KeyboardInterrupt) as problem:
             return problem
+        finally:
+            if fabric.world_size > 1:  # threads that are still at work when the process ends would abort it
+                torch.distributed.destroy_process_group()
         return outcome if self.folder is None else None
 
     def run(self, fabric: Fabric) -> dict[str, Any]:

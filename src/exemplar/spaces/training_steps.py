@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 import torch
 from torch import nn
 
+from exemplar.errors import UserError
 from exemplar.spaces.training_images import Images
 
 if TYPE_CHECKING:
@@ -36,6 +37,11 @@ class Objective(Protocol):
 
     def rate(self, step: int) -> float:
         """The learning rate at this step (from 0) as a share of the optimizer's own."""
+
+
+def check_rate(learning_rate: float) -> None:
+    if not 0 < learning_rate < float("inf"):
+        raise UserError(f"the learning rate {learning_rate} must be a number above 0")
 
 
 def plain_steps(
