@@ -94,3 +94,30 @@ def test_what_has_no_stable_name_is_refused():
         seeds.digest(object())
     with pytest.raises(TypeError, match="no digest"):
         seeds.digest(np.array([object()]))
+
+
+def test_what_a_class_is_called_decides_no_seed_and_no_digest():
+    """Renaming a class moves no number: a frozen name counts where there is one, and nothing where there is none."""
+
+    def made(title: str, frozen: str | None) -> object:
+        kind = dataclass(frozen=True)(type(title, (), {"__annotations__": {"ways": int}, "ways": 5}))
+        if frozen is not None:
+            kind.digest_name = frozen
+        return kind()
+
+    assert seeds.digest(made("Old", "frozen")) == seeds.digest(made("New", "frozen"))
+    assert seeds.digest(made("Same", "one")) != seeds.digest(made("Same", "other"))
+    assert seeds.digest(made("Old", None)) == seeds.digest(made("New", None))
+
+
+def test_names_that_are_on_cards_files_and_in_seeds_stay_as_they_are():
+    """Changing any of these makes shipped weights unreadable, or moves results."""
+    from exemplar import records
+    from exemplar.images.objects.shapes import Limb
+    from exemplar.learn.tasks import ObjectLearning, OneShot
+    from exemplar.spaces.inputs import DrawingInput, PhotoInput
+
+    assert [kind.digest_name for kind in (DrawingInput, PhotoInput, Limb)] == ["DrawingInput", "PhotoInput", "Limb"]
+    assert [kind.seed_name for kind in (ObjectLearning, OneShot)] == ["ObjectLearning", "OneShot"]
+    tables = (records.Drawings, records.Trials, records.Predictions, records.Maps, records.Scores)
+    assert [kind.TITLE for kind in tables] == ["drawings", "trials", "predictions", "maps", "scores"]

@@ -38,6 +38,7 @@ class Table:
     Make one with `Drawings.of(agent="ddpm", concept=…, image=…)`: a single value stands for all rows.
     """
 
+    TITLE: ClassVar[str]  # in the files of every run: it stays whatever the class is called
     COLUMNS: ClassVar[dict[str, Column]]
     ARRAYS: ClassVar[dict[str, Beside]] = {}
     KEY: ClassVar[tuple[str, ...]] = ()  # two rows that agree in all of these are one too many
@@ -48,7 +49,7 @@ class Table:
 
     @classmethod
     def title(cls) -> str:
-        return cls.__name__.lower()
+        return cls.TITLE
 
     @classmethod
     def of(cls, **values: Any) -> Self:
@@ -184,6 +185,7 @@ class Drawings(Table):
     exemplar: which image was shown (its row in the data); index: 0, 1, … within agent and concept.
     """
 
+    TITLE: ClassVar = "drawings"
     COLUMNS: ClassVar = dict(agent=NAME, data=NAME, concept=NAME, exemplar=COUNT, index=COUNT, seed=COUNT)
     ARRAYS: ClassVar = dict(image=Beside((3,)))
     KEY: ClassVar = ("agent", "data", "concept", "exemplar", "index", "seed")
@@ -192,6 +194,7 @@ class Drawings(Table):
 class Trials(Table):
     """One choice each. trial: from 0 within a session; choice: which option, missing where timed out (never correct)."""
 
+    TITLE: ClassVar = "trials"
     COLUMNS: ClassVar = dict(
         agent=NAME, participant=NAME, subtask=NAME, session=NAME, trial=COUNT, phase=NAME, stimulus=NAME,
         choice=MAYBE_COUNT, correct=FLAG, reaction_time_ms=MAYBE_TIME, timed_out=FLAG,
@@ -210,6 +213,7 @@ class Trials(Table):
 class Predictions(Table):
     """A classifier's answers. log_p: (n, labels) natural log of each label's probability, −inf where it has none."""
 
+    TITLE: ClassVar = "predictions"
     COLUMNS: ClassVar = dict(agent=NAME, task=COUNT, set=COUNT, item=COUNT, label=COUNT, predicted=COUNT)
     ARRAYS: ClassVar = dict(log_p=Beside((2,), unit=False))
     KEY: ClassVar = ("agent", "task", "set", "item")
@@ -218,6 +222,7 @@ class Predictions(Table):
 class Maps(Table):
     """What mattered where. image: (n, h, w[, 3]) what was looked at; map: (n, h, w) importance of each pixel, any scale."""
 
+    TITLE: ClassVar = "maps"
     COLUMNS: ClassVar = dict(agent=NAME, participant=NAME, concept=NAME)
     ARRAYS: ClassVar = dict(image=Beside((3, 4)), map=Beside((3,), unit=False))
 
@@ -247,6 +252,7 @@ class Score:
 class Scores(Table):
     """What the records were worth: one row a score, with its 95 % interval (missing only where n is 1)."""
 
+    TITLE: ClassVar = "scores"
     COLUMNS: ClassVar = dict(
         name=NAME, value=REAL, lo=MAYBE_REAL, hi=MAYBE_REAL, n=Column("whole", low=1),
         agent=MAYBE_NAME, concept=MAYBE_NAME, space=MAYBE_NAME, variant=MAYBE_NAME,

@@ -21,7 +21,8 @@ def digest(*parts: Any, size: int = 16) -> str:
     """Hexadecimal digest of `size` bytes of any nesting of plain values, arrays and dataclasses.
 
     Every value is written with its type and length, so that ("a", "bc") and ("ab", "c"), or 1, 1.0, "1" and True, differ;
-    a NumPy number counts as the Python number it holds. The order of a dict's keys does not matter.
+    a NumPy number counts as the Python number it holds. The order of a dict's keys does not matter. A dataclass counts by its
+    fields and its `digest_name`, a frozen string: what the class is called in the source decides nothing.
     """
     state = hashlib.blake2b(digest_size=size)
     _feed(state, parts)
@@ -51,7 +52,7 @@ def _feed(state: Any, value: Any) -> None:
         value = value.item()
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         fields = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
-        value = (type(value).__qualname__, fields)
+        value = (getattr(type(value), "digest_name", ""), fields)
     if isinstance(value, dict):
         items = sorted(value.items(), key=lambda item: (type(item[0]).__name__, str(item[0])))
         state.update(b"d%d:" % len(items))

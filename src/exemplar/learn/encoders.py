@@ -151,7 +151,7 @@ def sample_sessions(task: ObjectLearning | OneShot, subtask: int, n_sessions: in
     """The sessions of one subtask, always the same: all models see one set of them, and each (encoder, rule) in `who` that
     stands for participants another, so that populations are independent of each other and of the models.
     """
-    rng = seeds.rng("learning of objects", seed, type(task).__name__, subtask, *who)
+    rng = seeds.rng("learning of objects", seed, task.seed_name, subtask, *who)
     return task.sample(1, n_sessions, rng=rng)
 
 

@@ -207,11 +207,15 @@ def study_populations(run: Run, config: StudyConfig, learned: Learned, seed: int
     _write(run, "populations", config, {**arrays, "n_sessions": n_sessions, "lapse": lapse})
     learns = (models.mean(axis=(1, 2)) / config.n_sessions)[found.true] >= LEARNS
     scores = []
-    for n, (who, some) in product(config.n_participants, (("", learns | True), (f", accuracy ≥ {LEARNS}", learns))):
+    groups = (
+        ("", "", learns | True),
+        (", accuracy ≥ 0.6", f", accuracy ≥ {LEARNS}", learns),
+    )  # seed name, label, which
+    for n, (seed_name, who, some) in product(config.n_participants, groups):
         rows = np.flatnonzero((n_sessions == n) & some)
         if len(np.unique(found.true[rows] // len(config.rules))) > 1:
             name = f"{n} {SIMULATED} a subtask{who}"
-            scores += score_recovery(found.of(rows), rng=seeds.rng("recovery", seed, n, who), agent=name)
+            scores += score_recovery(found.of(rows), rng=seeds.rng("recovery", seed, n, seed_name), agent=name)
     return scores
 
 
@@ -250,7 +254,7 @@ def tour(folder: Path, *, seed: int = 0, backend: engine.Backend | None = None) 
             run.save(views_shown(split, tour_config.n_shown, tour_config.n_views), f"drawings-{split}")
         run.save(participants_as_trials(config, learned, seed))
         people = behaviour_in(Trials.load(run.folder))  # simulated participants, read as people would be
-        them = repeat(people, rng=seeds.rng("tour", seed, SIMULATED))
+        them = repeat(people, rng=seeds.rng("tour", seed, "simulated participants"))
         shown, scores, table = {}, [], np.empty((len(config.encoders), len(config.rules)))
         for place, encoder in enumerate(config.encoders):
             right = unpack(learned.models[LEARNING][encoder], config.n_sessions, config.n_trials)

@@ -7,7 +7,7 @@ sequence exists as the paper describes it and as the authors' library hobj draws
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 from numba import njit
@@ -67,6 +67,9 @@ class ObjectLearning:
     n_images: int = 100
     n_objects: int = 2
     sequence: str = "paper"
+    seed_name: ClassVar[str] = (
+        "ObjectLearning"  # decides which sessions are drawn: it stays whatever the class is called
+    )
 
     def __post_init__(self) -> None:
         _check(self.sequence, self.n_objects, self.n_images)
@@ -107,6 +110,7 @@ class OneShot:
     n_objects: int = 2
     catch_trials: tuple[int, ...] = (14, 19)
     sequence: str = "paper"
+    seed_name: ClassVar[str] = "OneShot"
 
     def __post_init__(self) -> None:
         _check(self.sequence, self.n_objects, self.n_images)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -86,6 +87,7 @@ class Pretraining:
     saturation; test_tasks: of validation.
     """
 
+    name: ClassVar[str] = "Pretraining"  # on cards and checkpoints: it stays whatever the class is called
     backbone: str = "wrn28-4"
     batch: int = 256
     steps: int = 10_000

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import nn
@@ -22,6 +23,7 @@ class Classifier:
     halved every `halve_after` epochs of `epoch` steps (228 batches of 128 are 18 drawings of each of Omniglot's classes).
     """
 
+    name: ClassVar[str] = "Classifier"  # on cards and checkpoints: it stays whatever the class is called
     network: str = "conv4-linear"
     batch: int = 128
     learning_rate: float = 1e-3

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -38,6 +39,7 @@ class Maml:
     Always computed in full precision: second derivatives need it. Fit for `replay`, not for `compile`.
     """
 
+    name: ClassVar[str] = "Maml"  # on cards and checkpoints: it stays whatever the class is called
     network: str = "conv4-linear"
     ways: int = 20
     shots: int = 1

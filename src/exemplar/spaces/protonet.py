@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import nn
@@ -31,6 +32,7 @@ class ProtoNet:
     turned, moved and zoomed.
     """
 
+    name: ClassVar[str] = "ProtoNet"  # on cards and checkpoints: it stays whatever the class is called
     network: str = "conv4-linear"
     ways: int = 60
     shots: int = 1

@@ -217,7 +217,7 @@ def finish(
         concepts=tuple(concepts),
         seed=seed,
         training={
-            "objective": type(recipe.objective).__name__, **asdict(recipe.objective),  # type: ignore[call-overload]
+            "objective": recipe.objective.name, **asdict(recipe.objective),  # type: ignore[call-overload]
             "steps": recipe.steps, "exemplars": recipe.exemplars, "held_out": "/".join(recipe.data[::2]), "machine": machine,
         },
         curve=trained.curve,
@@ -238,7 +238,7 @@ def _shipped_part(recipe: Recipe, network: nn.Module) -> tuple[nn.Module, str, d
             return network, kind, {"size": recipe.size, "channels": 1}
         case Maml(network=kind, ways=ways):
             return network, "maml", {"network": kind, "size": recipe.size, "channels": 1, "ways": ways}
-    raise UserError(f"a {type(recipe.objective).__name__} makes no space")
+    raise UserError(f"a {recipe.objective.name} makes no space")
 
 
 def _machine(device: str, devices: int) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import nn
@@ -23,6 +24,7 @@ class SimClr:
     learning_rate: RMSprop's, which stays as it is; threshold: a view is rescaled to fill [0, 1] and binarised again, as
     drawings are before any critic sees them (so did the authors' code)."""
 
+    name: ClassVar[str] = "SimClr"  # on cards and checkpoints: it stays whatever the class is called
     network: str = "conv4-linear"
     views: str = "moderate"
     batch: int = 128

@@ -153,11 +153,14 @@ def protonet_result(run: Run, seed: int) -> Scores:
             for support, values in by_support.items():
                 name = f"accuracy_{ways}_way"
                 found.setdefault((name, support), []).append(values)
-                scores.append(_mean_score(name, values, f"one seed, {support}", space=space))
+                scores.append(_mean_score(name, values, f"one seed, {support}", f"one seed, {support}", space=space))
         rng = seeds.rng("episodes", seed)
         shares = episode_accuracies(distance, label, exemplar, WAYS, 3750, rng)
         found.setdefault(("accuracy_20_way", "exemplar as support, 3750 episodes"), []).append(shares)
-    means = [_mean_score(n, np.mean(v, axis=0), f"mean of 3 seeds, {support}") for (n, support), v in found.items()]
+    means = [
+        _mean_score(name, np.mean(values, axis=0), f"mean of 3 seeds, {support}", f"mean of 3 seeds, {support}")
+        for (name, support), values in found.items()
+    ]
     return _keep(run, means + scores)
 
 
@@ -165,7 +168,7 @@ def official_runs_result(run: Run, seed: int) -> Scores:
     """Omniglot's 20 official one-shot runs by a ProtoNet that knows the background alphabets only."""
     wrong = np.array(run.map(name_official_run, range(20), label="official runs"))
     agent = "ProtoNet trained on background"
-    return _keep(run, [_mean_score("naming_error", wrong, agent, space=BACKGROUND)])
+    return _keep(run, [_mean_score("naming_error", wrong, "ProtoNet trained on background", agent, space=BACKGROUND)])
 
 
 def name_official_run(number: int, space: str = BACKGROUND) -> float:
@@ -210,7 +213,7 @@ def maml_result(run: Run, seed: int) -> Scores:
     for agent, scale in (("MAML", by_maml), ("ProtoNet", -distance)):
         correct = (scale.argmax(axis=2) == right).ravel()
         by_class.append(np.bincount(concept.ravel(), correct) / np.bincount(concept.ravel()))
-        scores.append(_mean_score("accuracy_20_way", by_class[-1], agent))
+        scores.append(_mean_score("accuracy_20_way", by_class[-1], agent, agent))
         tables.append(_predictions(agent, scale, right))
     run.save(Predictions.join(tables))
     rank = stats.spearman(by_class[0], by_class[1], rng=seeds.rng("rank correlation", seed))
@@ -261,7 +264,7 @@ def tour(folder: Path, *, seed: int = 0, backend: engine.Backend | None = None) 
         for space, feature in zip(spaces, features, strict=True):
             distance, same = distances(feature), seeds.rng("random support", seed)
             values = accuracy_with_random_supports(distance, data.concept.code, WAYS, same)
-            scores.append(_mean_score("naming_accuracy", values, space))
+            scores.append(_mean_score("naming_accuracy", values, space, space))
             nearest = distance[asked].argsort(axis=1, kind="stable")[:, : config.n_neighbours + 1]
             tables.append(_drawings(data, nearest, space, seed))
         run.save(Drawings.join(tables), "drawings-nearest")
@@ -319,9 +322,10 @@ def _drawings(data: ConceptSet, rows: np.ndarray, agent: str, seed: int) -> Draw
     )
 
 
-def _mean_score(name: str, values: np.ndarray, agent: str, *, space: str = "") -> Score:
-    """values: one a class, run or episode, over which the interval is."""
-    found = stats.bootstrap(values, rng=seeds.rng("interval", name, agent, space))
+def _mean_score(name: str, values: np.ndarray, seed_name: str, agent: str, *, space: str = "") -> Score:
+    """values: one a class, run or episode, over which the interval is; seed_name: decides which are drawn again, and stays when
+    agent, the label, is reworded."""
+    found = stats.bootstrap(values, rng=seeds.rng("interval", name, seed_name, space))
     return Score(name, found.value, (found.lo, found.hi), found.n, agent=agent, space=space)
 
 

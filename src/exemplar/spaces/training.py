@@ -207,8 +207,7 @@ class _Run:
         """What makes this training this one; devices, precision and the number of steps may change on the way."""
         assert is_dataclass(self.objective)
         configuration = {field.name: repr(getattr(self.objective, field.name)) for field in fields(self.objective)}
-        objective = type(self.objective).__qualname__
-        return {"objective": objective, **configuration, "seed": str(self.seed), "data": self.data.digest()}
+        return {"objective": self.objective.name, **configuration, "seed": str(self.seed), "data": self.data.digest()}
 
 
 def check_devices(device: str, devices: int) -> torch.device:

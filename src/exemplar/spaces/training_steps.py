@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 import torch
 from torch import nn
@@ -20,7 +20,9 @@ Advance = Callable[[int], dict[str, torch.Tensor]]  # takes one step, gives its 
 
 
 class Objective(Protocol):
-    """What is learned: a frozen dataclass, whose fields are its configuration."""
+    """What is learned: a frozen dataclass, whose fields are its configuration, with a name that never changes."""
+
+    name: ClassVar[str]
 
     def build(self, data: Images) -> nn.Module:
         """The network with fresh weights, from torch's own generator (which `train` seeds); refuses data it cannot use."""
