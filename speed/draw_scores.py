@@ -18,7 +18,7 @@ import torch
 
 from exemplar import seeds
 from exemplar.draw.critics import Seen
-from exemplar.draw.recognizability import count_nearer, recognised, sample_episodes
+from exemplar.draw.measures.recognizability import count_nearer, recognised, sample_episodes
 from exemplar.draw.scores import Looks, ScoreConfig, score_looks
 
 N_CRITICS, SEEN, NAMED = 3, 256, 128  # dimensions of SimCLR's features and of ProtoNet's last layer

@@ -77,7 +77,7 @@ def compiled_seconds(gram: Tensor, sessions: SessionTensors) -> tuple[dict[str, 
     import numpy as np
 
     from exemplar.learn.agents import make_agent
-    from exemplar.learn.luck import draw_key
+    from exemplar.learn.session_random import draw_key
     from exemplar.learn.simulation import simulate
     from exemplar.learn.tasks import TRAIN, Sessions
 

@@ -18,9 +18,9 @@ import torch
 from torch import nn
 
 from exemplar.spaces.recipes import find_recipe, make_images, speed_options
-from exemplar.spaces.training import train
-from exemplar.spaces.training_images import Images
-from exemplar.spaces.training_steps import Objective
+from exemplar.spaces.training.images import Images
+from exemplar.spaces.training.loop import train
+from exemplar.spaces.training.steps import Objective
 
 GOAL, LOOK = 0.97, 100
 

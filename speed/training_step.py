@@ -19,12 +19,12 @@ from PIL import Image
 from torch.nn import functional
 
 from exemplar import seeds
-from exemplar.spaces.conv4 import Conv4
-from exemplar.spaces.protonet import ProtoNet
-from exemplar.spaces.simclr import SimClr, contrast
-from exemplar.spaces.training import train
-from exemplar.spaces.training_images import Images
-from exemplar.spaces.training_steps import Objective
+from exemplar.spaces.networks.conv4 import Conv4
+from exemplar.spaces.objectives.protonet import ProtoNet
+from exemplar.spaces.objectives.simclr import SimClr, contrast
+from exemplar.spaces.training.images import Images
+from exemplar.spaces.training.loop import train
+from exemplar.spaces.training.steps import Objective
 
 SIZE, N_CLASSES, N_EACH = 50, 300, 20
 GPU = torch.cuda.is_available()

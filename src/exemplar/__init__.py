@@ -1,9 +1,44 @@
-"""Exemplar: what can you do after seeing something once? The same tasks, records and scores for people and machines."""
+"""Exemplar: what can you do after seeing something once? The same tasks, records and scores for people and machines.
 
+    import exemplar as ex
+
+    drawings = ex.load("glyphs", "weak-test")                  # images, each with a concept
+    features = ex.spaces.load("protonet-glyphs-s0").encode(drawings)
+    scored = ex.draw.score("samples/", data="omniglot")        # scored.scores, scored.warnings, scored.folder
+
+Everything is imported when it is first used: `import exemplar` loads neither torch nor numpy.
+"""
+
+import importlib
 import os
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from exemplar import draw, images, learn, results, runs, spaces
+    from exemplar.images import load
+    from exemplar.touring import tour
 
 __version__ = "0.1.0"
+__all__ = ["draw", "images", "learn", "load", "results", "runs", "spaces", "tour"]
 
 # torch's threads meet after every small operation. Where they wait for each other by spinning, as is the custom, a core
 # that is busy with something else costs a factor of ten. Read when torch is first imported; a value of your own wins.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+
+
+def __getattr__(name: str) -> Any:
+    if name == "load":
+        from exemplar.images import load
+
+        return load
+    if name == "tour":
+        from exemplar.touring import tour
+
+        return tour
+    if name in __all__:
+        return importlib.import_module(f"exemplar.{name}")
+    raise AttributeError(f"module 'exemplar' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import pandas as pd
@@ -19,6 +19,9 @@ from exemplar import seeds
 from exemplar.columns import Beside, Column, has_rows
 from exemplar.errors import UserError, shortened, unknown
 from exemplar.files import DAMAGE, first_line, read_npz, whole_file, write_npz
+
+if TYPE_CHECKING:
+    from exemplar.stats import Estimate
 
 VERSION = 1  # of the tables on disk; raised when a column changes its meaning
 
@@ -243,6 +246,21 @@ class Score:
     def __post_init__(self) -> None:
         if not np.isfinite(self.value):
             raise UserError(f"the score {self.name} is {self.value}: it cannot be computed from these records")
+
+    @classmethod
+    def of(cls, name: str, estimate: Estimate, *, n: int | None = None, **labels: str) -> Score:
+        """An estimate as a score. n: other than the estimate's; labels: agent, concept, space, variant."""
+        value, lo, hi = (float(part) for part in (estimate.value, estimate.lo, estimate.hi))
+        return cls(name, value, (lo, hi), int(estimate.n if n is None else n), **labels)
+
+    @property
+    def label(self) -> str:
+        """Whose and of what, in words; "" where the name says it all."""
+        return ", ".join(filter(None, (self.agent, self.concept, self.space, self.variant)))
+
+    def row(self) -> dict[str, Any]:
+        """With all its labels, as JSON has it."""
+        return {key: getattr(self, key) for key in ("name", "agent", "concept", "space", "variant")} | self.json()
 
     def json(self) -> dict[str, Any]:
         ends = [None if np.isnan(end) else float(end) for end in self.ci95]

@@ -16,7 +16,7 @@ from exemplar.cli.runs import score_row
 
 if TYPE_CHECKING:
     from exemplar.draw.critics import Critics
-    from exemplar.draw.measures import ScoreConfig
+    from exemplar.draw.measures.sides import ScoreConfig
     from exemplar.draw.tasks import DrawingTask
     from exemplar.images.concepts import ConceptSet
     from exemplar.records import Drawings, Score
@@ -94,18 +94,18 @@ class Question:
         return cls(**asked)
 
     def config(self) -> ScoreConfig:
-        from exemplar.draw.measures import ScoreConfig
+        from exemplar.draw.measures.sides import ScoreConfig
 
         return ScoreConfig(normalise=self.normalise)
 
     def task(self) -> DrawingTask:
         from exemplar import seeds
-        from exemplar.draw.inputs import FEWEST
+        from exemplar.draw.drawings import FEWEST
         from exemplar.draw.scores import as_many_people
         from exemplar.draw.tasks import centre_of, make_task
         from exemplar.errors import UserError
         from exemplar.images.catalogue import load
-        from exemplar.spaces.watched import Watched
+        from exemplar.spaces.encoding import Watched
         from exemplar.spaces.zoo import load_space
 
         self.config()  # before anything long begins
@@ -217,13 +217,13 @@ def compare(
     json: Json = False,
 ) -> None:
     """One page about several who drew: the plane, curves, concepts and sheets. People are added if they are not among them."""
-    from exemplar.draw.inputs import stack
+    from exemplar.draw.drawings import stack
+    from exemplar.draw.figures.comparison import write_comparison
+    from exemplar.draw.scored_runs import describe_judged
     from exemplar.draw.scores import as_many_people
     from exemplar.draw.tasks import PEOPLE
     from exemplar.errors import UserError
     from exemplar.files import check_place
-    from exemplar.report.draw import write_comparison
-    from exemplar.report.draw_runs import describe_judged
 
     started = time.monotonic()
     if html.suffix.lower() not in (".html", ".htm"):
@@ -276,10 +276,10 @@ def study(
     """One of the room's experiments: its scores, records, figures and a page in a run folder."""
     from exemplar import runs
     from exemplar.cli.results import RESULTS
-    from exemplar.draw.studies import OMNIGLOT, STUDIES
+    from exemplar.draw.figures.study_page import write_study
+    from exemplar.draw.studies.kept import OMNIGLOT, STUDIES
     from exemplar.errors import unknown
     from exemplar.images.catalogue import load
-    from exemplar.report.draw_study_page import write_study
 
     if name not in STUDIES:
         raise unknown("study", name, STUDIES)
@@ -314,7 +314,7 @@ def find_drawings(
     """The drawings somebody names on the command line, of every concept of the task. A known agent's name goes before a
     file's: write ./copies for a folder of that name."""
     from exemplar.draw.agents import AGENTS, make_agent
-    from exemplar.draw.inputs import read_drawings, sample_drawings
+    from exemplar.draw.drawings import read_drawings, sample_drawings
     from exemplar.draw.tasks import PEOPLE, people
     from exemplar.errors import UserError, unknown
 
@@ -340,8 +340,8 @@ def is_there(path: str) -> bool:
 
 def judge(drawings: Drawings, task: DrawingTask, asked: Question, out: Path | None) -> tuple[Path, dict[str, Any]]:
     """Score drawings into a run folder, unless they are there already; returns the folder, and what was asked of whom."""
-    from exemplar.draw.inputs import doubts, stack
-    from exemplar.draw.judging import judge_drawings
+    from exemplar.draw.drawings import doubts, stack
+    from exemplar.draw.scoring import judge_drawings
     from exemplar.files import read_npz
 
     warnings = doubts(drawings, task)

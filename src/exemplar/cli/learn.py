@@ -102,8 +102,8 @@ def human(
     from exemplar.cli.learn_output import verdict_json, verdict_text
     from exemplar.errors import UserError, unknown
     from exemplar.learn.benchmark import score_people, score_points
-    from exemplar.learn.curves import Behaviour, Curves
-    from exemplar.learn.oneshot import Generalization, Points
+    from exemplar.learn.measures.curves import Behaviour, Curves
+    from exemplar.learn.measures.oneshot import Generalization, Points
     from exemplar.learn.outcomes import has_experiment, load_outcome
     from exemplar.learn.tasks import VARIANTS
 
@@ -266,8 +266,8 @@ def study(
     """Encoders × rules on built-in objects, both experiments, against SIMULATED participants; which encoder is found again."""
     from exemplar.cli.learn_output import study_config
     from exemplar.engine import backend
-    from exemplar.learn.studies import study as run_study
-    from exemplar.report.learn import write_figures
+    from exemplar.learn.figures.study import write_figures
+    from exemplar.learn.studies.encoder_rules import study as run_study
     from exemplar.runs import load_scores
 
     sizes = {"n_subtasks": subtasks, "n_one_shot": one_shot, "n_trials": trials, "n_sessions": sessions}

@@ -12,22 +12,22 @@ from exemplar.errors import unknown
 from exemplar.files import whole_file
 from exemplar.learn.agents import RULES
 from exemplar.learn.benchmark import Verdict
-from exemplar.learn.curves import Repeated
 from exemplar.learn.features import Features
-from exemplar.learn.oneshot import Generalization, Points
+from exemplar.learn.figures.curves import plot_learning, plot_tests
+from exemplar.learn.measures.curves import Repeated
+from exemplar.learn.measures.oneshot import Generalization, Points
 from exemplar.learn.outcomes import Outcome, save_outcome
 from exemplar.learn.running import Done, RunConfig
 from exemplar.learn.scores import learning_curve
 from exemplar.learn.stimuli import TRAINING, Stimuli
 from exemplar.learn.trials import trials_of
 from exemplar.records import Score, Scores
-from exemplar.report.learning_curves import plot_learning, plot_tests
 from exemplar.runs import Run, open_run
 from exemplar.seeds import digest
 from exemplar.stats import Estimate
 
 if TYPE_CHECKING:
-    from exemplar.learn.studies import StudyConfig
+    from exemplar.learn.studies.encoder_rules import StudyConfig
 
 
 def verdict_json(verdict: Verdict) -> dict[str, Any]:
@@ -58,9 +58,9 @@ def study_config(encoders: list[str] | None, rules: list[str] | None, truth: str
 
     sizes: n_subtasks, n_one_shot, n_trials and n_sessions, by name.
     """
-    from exemplar.learn.encoders import list_encoders
-    from exemplar.learn.populations import Population
-    from exemplar.learn.studies import StudyConfig
+    from exemplar.learn.studies.encoder_rules import StudyConfig
+    from exemplar.learn.studies.encoders import list_encoders
+    from exemplar.learn.studies.populations import Population
 
     known = list_encoders()
     chosen = known

@@ -27,7 +27,7 @@ class Result:
 RESULTS = {
     "naming-by-pixels": Result(
         "How hard a data set is for pixels",
-        "exemplar.images.studies:naming_result",
+        "exemplar.images.studies.naming:naming_result",
         "One drawing of each of 20 characters is seen; a new drawing is named by comparing pixels at 16 px. Glyphs at "
         "spread 1 are meant to be about as hard as Omniglot.",
         {},
@@ -35,14 +35,14 @@ RESULTS = {
     ),
     "official-runs-by-ink": Result(
         "Omniglot's 20 official one-shot runs, by distance between ink",
-        "exemplar.images.studies:official_runs_result",
+        "exemplar.images.studies.naming:official_runs_result",
         "The baseline that comes with Omniglot: the modified Hausdorff distance. People err in 4.5 %.",
         {("naming_error", "modified Hausdorff on the official runs"): (0.388, "Lake et al. 2015, released baseline")},
         (("omniglot", "evaluation"),),
     ),
     "protonet-accuracy": Result(
         "ProtoNet after one drawing of each character",
-        "exemplar.spaces.studies:protonet_result",
+        "exemplar.spaces.studies.critics:protonet_result",
         "The shipped critics on the 150 characters of Omniglot's weak-test, which they have not seen: one drawing of each "
         "character is the support, all the others are named by the nearest. The exemplar is the drawing nearest to the "
         "centre of its character in simclr-omniglot-s0; random supports are chosen such that every drawing is one once. "
@@ -58,7 +58,7 @@ RESULTS = {
     ),
     "official-runs-by-protonet": Result(
         "Omniglot's 20 official one-shot runs, by ProtoNet",
-        "exemplar.spaces.studies:official_runs_result",
+        "exemplar.spaces.studies.critics:official_runs_result",
         "Trained on the 964 characters of the background alphabets alone; the runs' characters are all from the other "
         "alphabets, two runs from each of ten, with the same 20 characters by other hands. Published error rates: people "
         "4.5 %, BPL 3.3 % (Lake et al. 2015). The interval is over runs. The ProtoNets trained on weak-train are refused here: "
@@ -68,7 +68,7 @@ RESULTS = {
     ),
     "maml-vs-protonet": Result(
         "MAML and ProtoNet in the same episodes",
-        "exemplar.spaces.studies:maml_result",
+        "exemplar.spaces.studies.critics:maml_result",
         "60 episodes of 20 of the 150 weak-test characters, each character in 8 of them, with 6 drawings to name a time; the "
         "exemplar is the support of both. MAML takes 10 steps, and its batch normalisation sees an episode's drawings "
         "together. Intervals are over characters. The paper gives .60 and −.62 in S7 (swapped in its main text) and does "
@@ -90,7 +90,7 @@ RESULTS = {
     ),
     "backbones": Result(
         "Five new classes of photographs after one picture, or five, of each",
-        "exemplar.spaces.backbone_studies:backbone_result",
+        "exemplar.spaces.studies.backbones:backbone_result",
         "The shipped backbones on the test classes of their data: 2,000 tasks of 5 classes with 15 pictures of each to name, "
         "by the nearest mean of features divided by their length. Intervals are over tasks. wrn28-4-cifar-fs was trained for "
         "10,000 steps of 256 pictures (33 epochs upright, as many turned), with rotation throughout and manifold mix-up of a "
@@ -106,7 +106,7 @@ RESULTS = {
     ),
     "s17-control": Result(
         "A standard classifier overfits Omniglot; do few-shot learners?",
-        "exemplar.spaces.s17:s17_result",
+        "exemplar.spaces.studies.s17:s17_result",
         "The control S17, trained on an H200 for the paper's 80 epochs: a classifier of all 1,623 characters (18 drawings "
         "of each, 2 held out), and 1-shot and 5-shot ProtoNets on the weak split, looked at every 500 steps on 200 "
         "episodes of other characters, 60 to an episode as in training or 20 as in the paper's test. An epoch of a "
@@ -129,16 +129,16 @@ RESULTS = {
         'Table S1 that count here were made afterwards, and the rows "with earlier ones" add those that had been seen '
         "(two of the 5-shot ProtoNet, three of the others; the ProtoNets' exemplars were an earlier SimCLR's). All "
         "trainings without the ReLU before the last layer, as in the critics that ship, had been seen. The end over the "
-        "lowest was added last. The command below reads the kept curves; `exemplar.spaces.s17.train_s17` trains them "
+        "lowest was added last. The command below reads the kept curves; `exemplar.spaces.studies.s17.train_s17` trains them "
         "again.\n\n"
         "![Loss over steps, in training and on what is held out](s17.svg)",
         {},
         (),
-        figures=(("s17.svg", "exemplar.report.spaces:plot_s17"),),
+        figures=(("s17.svg", "exemplar.spaces.figures:plot_s17"),),
     ),
     "draw-humans": Result(
         "People on Omniglot's 150 test characters",
-        "exemplar.draw.studies:humans_result",
+        "exemplar.draw.studies.kept:humans_result",
         "Where people stand: 19 drawings of each character after the one nearest to its centre in simclr-omniglot-s0, never"
         " that one itself. Recognizability is in closed form, mean over three ProtoNets; 3,750 sampled episodes stand "
         "beside that of one. Diversity (Eq. 2) and originality (root mean square) are by SimCLRs trained with the published"
@@ -172,7 +172,7 @@ RESULTS = {
     ),
     "draw-critics-agree": Result(
         "Do critics agree on how diverse a character is?",
-        "exemplar.draw.studies:critics_agree_result",
+        "exemplar.draw.studies.kept:critics_agree_result",
         "Diversity of people's 20 drawings of each of Omniglot's 150 test characters, correlated over characters: by SimCLR"
         " and ProtoNet, as spread (Eq. 2) and as pairwise cosine distance (Eq. 3), the mean over 3 × 3 pairs of seeds "
         "(Table S2); and by SimCLRs trained with moderate (three seeds), light, strong and coded augmentation (Table S3). "
@@ -196,7 +196,7 @@ RESULTS = {
     ),
     "draw-exemplars": Result(
         "What depends on the exemplar, and on the number of drawings",
-        "exemplar.draw.studies:exemplars_result",
+        "exemplar.draw.studies.kept:exemplars_result",
         "People on Omniglot's 150 test characters: their scores after other exemplars, nearest to the centre in SimCLR or "
         "in ProtoNet (seed 0, the layer in which diversity is measured), one of three drawers', or random (mean of five "
         "choices); how often two centres are the same drawing (mean over all pairs of seeds; by chance 1 in 20); and "
@@ -217,7 +217,7 @@ RESULTS = {
     ),
     "draw-originality": Result(
         "Do networks and distances agree on originality?",
-        "exemplar.draw.studies:originality_result",
+        "exemplar.draw.studies.kept:originality_result",
         "The distance of people's drawings to their exemplar by SimCLR and ProtoNet, Euclidean and by angle (Table 8), rank"
         " correlated over drawings and over concepts' means; and the slope of the mean distance to the drawings' own centre"
         " along that to the exemplar (App. P). Intervals are over concepts, and over seeds where there are several. The "
@@ -240,7 +240,7 @@ RESULTS = {
     ),
     "draw-known-answers": Result(
         "Agents whose scores are known",
-        "exemplar.draw.studies:known_answers_result",
+        "exemplar.draw.studies.kept:known_answers_result",
         "The proof of the scores, on 90 glyphs that the critics have not seen, 19 drawings of each: copies of the exemplar "
         "must have diversity 0, originality 0 and recognizability 1; drawings of other characters and scattered ink must be"
         " named right by chance (5 % of 20, or a little below where the character that was drawn is among them); and glyphs"
@@ -253,7 +253,7 @@ RESULTS = {
     ),
     "learn-people": Result(
         "How people learn new objects",
-        "exemplar.learn.studies:people_result",
+        "exemplar.learn.studies.encoder_rules:people_result",
         "From the counts at hand: 64 subtasks × 100 trials, about 50 sessions each (Experiment 1), and 36 accuracies read off "
         "a figure to about ±.002 (Experiment 2). Intervals of Experiment 1 draw trials, since sessions are not at hand, and "
         "are too narrow for it.",
@@ -268,7 +268,7 @@ RESULTS = {
     ),
     "learn-encoders": Result(
         "Which encoders learn new objects, and does the rule matter?",
-        "exemplar.learn.studies:encoders_result",
+        "exemplar.learn.studies.encoder_rules:encoders_result",
         "Pixels and the 67 stages of three ImageNet networks × 7 plasticity rules, 476 models, on built-in objects in both "
         "experiments. No person learned these images: the participants are SIMULATED (efficientnet-lite1/head, square rule, "
         "lapses on 10 % of trials, 50 sessions a subtask), so MSE_n says how near a model is to that known truth, not to "

@@ -142,7 +142,7 @@ def told(scores: Mapping[str, float]) -> str:
 def write_curve(path: Path, name: str, curve: list[dict[str, Any]]) -> None:
     from exemplar.errors import UserError
     from exemplar.files import whole_file
-    from exemplar.report.spaces import plot_training
+    from exemplar.spaces.figures import plot_training
 
     if path.suffix != ".svg":
         raise UserError(f"learning curves are drawn as SVG: call {path} something.svg")
@@ -175,8 +175,8 @@ def encode(
     from exemplar.files import check_place, write_npz
     from exemplar.images.catalogue import load
     from exemplar.spaces.devices import find_device
+    from exemplar.spaces.encoding import encode_in_parts
     from exemplar.spaces.stage_space import StageSpace
-    from exemplar.spaces.watched import encode_in_parts
 
     if out.suffix != ".npz":
         raise UserError(f"features are an npz: call {out} something.npz")

@@ -9,7 +9,13 @@ import typer
 
 from exemplar.cli.output import Json, Seed, answer
 
-ROOMS = ("images", "spaces", "draw", "learn")  # in the order of the page; each has `studies.tour`
+ROOMS = ("images", "spaces", "draw", "learn")
+TOURS = {
+    "images": "exemplar.images.studies.naming",
+    "spaces": "exemplar.spaces.studies.critics",
+    "draw": "exemplar.draw.studies.kept",
+    "learn": "exemplar.learn.studies.encoder_rules",
+}
 Engine = Annotated[str, typer.Option("--engine", help="Who computes: here, pool or ray.")]
 Workers = Annotated[
     int | None, typer.Option("--workers", min=1, help="Processes of the pool; one a core unless given.")
@@ -38,7 +44,7 @@ def tour(
     start = monotonic()
     for number, room in enumerate(ROOMS, start=1):
         typer.echo(f"{number}/{len(ROOMS)}  {room} …", err=True)
-        import_module(f"exemplar.{room}.studies").tour(out / room, seed=seed, backend=who)
+        import_module(TOURS[room]).tour(out / room, seed=seed, backend=who)
     page = write_tour(out, ROOMS)
     took = monotonic() - start
     result = {"report": str(page), "rooms": list(ROOMS), "seed": seed, "seconds": round(took, 1)}

@@ -15,13 +15,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from exemplar import seeds, stats
-from exemplar.draw import ceiling, measures, originality
-from exemplar.draw.certainty import Measure, Resamples, rows, sample_resamples
 from exemplar.draw.critics import Critics, Seen, load_critics, look
-from exemplar.draw.generalization import Curve, compare_curves, generalization_curve
-from exemplar.draw.inputs import FEWEST, stack
-from exemplar.draw.measures import DEFAULT, Looks, ScoreConfig, Side
-from exemplar.draw.recognizability import sample_episodes, sample_maml_episodes
+from exemplar.draw.drawings import FEWEST, stack
+from exemplar.draw.measures import ceiling, originality
+from exemplar.draw.measures import sides as measures
+from exemplar.draw.measures.generalization import Curve, compare_curves, generalization_curve
+from exemplar.draw.measures.intervals import Measure, Resamples, rows, sample_resamples
+from exemplar.draw.measures.recognizability import sample_episodes, sample_maml_episodes
+from exemplar.draw.measures.sides import DEFAULT, Looks, ScoreConfig, Side
 from exemplar.draw.tasks import PEOPLE, DrawingTask, people_rows
 from exemplar.errors import UserError
 from exemplar.images.concepts import ConceptSet

@@ -28,7 +28,7 @@ from exemplar.errors import UserError, shortened, unknown
 from exemplar.files import read_npz, reading
 from exemplar.images.checksums import checksum_of, pinned
 from exemplar.images.concepts import ConceptSet, Labels
-from exemplar.images.fetch import locked
+from exemplar.images.downloads import locked
 from exemplar.images.folder import ENDINGS, natural
 from exemplar.images.pixels import Encoded, Files
 from exemplar.images.sources import ARCHIVES, cache_folder

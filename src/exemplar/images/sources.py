@@ -12,7 +12,7 @@ from pathlib import Path
 
 from exemplar.errors import UserError, unknown
 from exemplar.images.checksums import pin
-from exemplar.images.fetch import fetch
+from exemplar.images.downloads import fetch
 from exemplar.images.wire import read_small
 
 # What a SlimageNet64 archive may be called: its home packs it with pbzip2, others repack it.

@@ -106,7 +106,7 @@ class SessionTensors:
 
 def tensors_of(sessions: Sessions) -> SessionTensors:
     """The very sessions that `simulation.simulate` would run, with the very random numbers it would draw."""
-    from exemplar.learn.luck import session_rng  # compiled code: not on a bare machine
+    from exemplar.learn.session_random import session_rng  # compiled code: not on a bare machine
 
     n_subtasks, n_sessions, n_trials = sessions.shape
     luck = np.stack([session_rng(sessions.key, i).random(n_trials) for i in range(n_subtasks * n_sessions)])

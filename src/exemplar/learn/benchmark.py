@@ -9,11 +9,11 @@ import numpy as np
 
 from exemplar import seeds, stats
 from exemplar.errors import UserError
-from exemplar.learn.accuracy import compare_phases, score_accuracy, score_consistency, score_speed
-from exemplar.learn.curves import Behaviour, Curves, Learning, Repeated, enough_sessions, repeat
-from exemplar.learn.individuals import complete_individuals, individuality_test, who_outperforms
-from exemplar.learn.mse import noise_floor, null_distribution, score_guessing, score_mse
-from exemplar.learn.oneshot import (
+from exemplar.learn.measures.accuracy import compare_phases, score_accuracy, score_consistency, score_speed
+from exemplar.learn.measures.curves import Behaviour, Curves, Learning, Repeated, enough_sessions, repeat
+from exemplar.learn.measures.individuals import complete_individuals, individuality_test, who_outperforms
+from exemplar.learn.measures.mse import noise_floor, null_distribution, score_guessing, score_mse
+from exemplar.learn.measures.oneshot import (
     Generalization,
     Points,
     compare_transformations,

@@ -9,11 +9,11 @@ import numpy as np
 
 from exemplar import seeds, stats
 from exemplar.errors import UserError
-from exemplar.learn.accuracy import EARLY, N_LATE, score_accuracy, two_sided_p
 from exemplar.learn.benchmark import Verdict, as_json, individual_differences, transformation_rows
-from exemplar.learn.curves import Behaviour, Curves, Learning, Repeated, repeat
-from exemplar.learn.individuals import compare_populations
-from exemplar.learn.oneshot import Generalization, Points
+from exemplar.learn.measures.accuracy import EARLY, N_LATE, score_accuracy, two_sided_p
+from exemplar.learn.measures.curves import Behaviour, Curves, Learning, Repeated, repeat
+from exemplar.learn.measures.individuals import compare_populations
+from exemplar.learn.measures.oneshot import Generalization, Points
 from exemplar.learn.outcomes import Outcome, align, same_images
 from exemplar.records import Score
 

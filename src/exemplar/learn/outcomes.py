@@ -14,8 +14,8 @@ import numpy as np
 from exemplar.errors import UserError, shortened
 from exemplar.files import npz_names, read_npz, write_npz
 from exemplar.images.sources import find
-from exemplar.learn.curves import Behaviour, Curves, behaviour_in
-from exemplar.learn.oneshot import Generalization, Points
+from exemplar.learn.measures.curves import Behaviour, Curves, behaviour_in
+from exemplar.learn.measures.oneshot import Generalization, Points
 from exemplar.learn.people import (
     BEHAVIOUR,
     data_folder,

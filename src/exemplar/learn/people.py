@@ -11,8 +11,8 @@ import pandas as pd
 from exemplar.errors import UserError, shortened
 from exemplar.files import read_npz, reading
 from exemplar.images.sources import find
-from exemplar.learn.curves import Curves, Learning, behaviour_in
-from exemplar.learn.oneshot import Generalization, Points, count_tests
+from exemplar.learn.measures.curves import Curves, Learning, behaviour_in
+from exemplar.learn.measures.oneshot import Generalization, Points, count_tests
 from exemplar.learn.tasks import CATCH, TEST, TRAIN, OneShot
 from exemplar.records import Trials
 

@@ -17,9 +17,9 @@ from exemplar import engine, seeds
 from exemplar.errors import UserError, unknown
 from exemplar.files import first_line
 from exemplar.learn.agents import OTHERS, Agent, LinearLearner, Prototype, RandomGuesser, make_agent
-from exemplar.learn.curves import Behaviour, Repeated, behaviour_of, repeat
 from exemplar.learn.features import Features
-from exemplar.learn.oneshot import Generalization, generalization_of, interval_about
+from exemplar.learn.measures.curves import Behaviour, Repeated, behaviour_of, repeat
+from exemplar.learn.measures.oneshot import Generalization, generalization_of, interval_about
 from exemplar.learn.outcomes import Outcome
 from exemplar.learn.scores import score_accuracy, score_speed
 from exemplar.learn.simulation import gram_matrices, run_agent, simulate

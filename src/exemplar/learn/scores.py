@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from exemplar.learn.accuracy import (
+from exemplar.learn.measures.accuracy import (
     PhaseDifference,
     compare_phases,
     learning_curve,
@@ -10,15 +10,15 @@ from exemplar.learn.accuracy import (
     score_consistency,
     score_speed,
 )
-from exemplar.learn.curves import Behaviour, Curves, Repeated, behaviour_in, behaviour_of, repeat
-from exemplar.learn.individuals import (
+from exemplar.learn.measures.curves import Behaviour, Curves, Repeated, behaviour_in, behaviour_of, repeat
+from exemplar.learn.measures.individuals import (
     compare_populations,
     complete_individuals,
     individuality_test,
     who_outperforms,
 )
-from exemplar.learn.mse import Null, mse_n, noise_floor, null_distribution, score_guessing, score_mse
-from exemplar.learn.oneshot import (
+from exemplar.learn.measures.mse import Null, mse_n, noise_floor, null_distribution, score_guessing, score_mse
+from exemplar.learn.measures.oneshot import (
     Generalization,
     Points,
     compare_transformations,
@@ -26,8 +26,8 @@ from exemplar.learn.oneshot import (
     generalization_of,
     score_generalization,
 )
-from exemplar.learn.power import Power, power_to_tell_apart
-from exemplar.learn.variance import variance_explained
+from exemplar.learn.measures.power import Power, power_to_tell_apart
+from exemplar.learn.measures.variance import variance_explained
 from exemplar.records import Score
 
 __all__ = [

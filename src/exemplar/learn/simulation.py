@@ -20,7 +20,7 @@ from exemplar.errors import UserError
 from exemplar.learn.agents import Agent, LinearLearner, Prototype, RandomGuesser
 from exemplar.learn.agents.linear import GRAIN, GRID, BoundedRule, PolicyRule
 from exemplar.learn.features import check_subtasks
-from exemplar.learn.luck import session_random, session_rng
+from exemplar.learn.session_random import session_random, session_rng
 from exemplar.learn.tasks import Sessions
 
 

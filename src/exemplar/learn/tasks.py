@@ -13,7 +13,7 @@ import numpy as np
 from numba import njit
 
 from exemplar.errors import UserError, unknown
-from exemplar.learn.luck import draw_key
+from exemplar.learn.session_random import draw_key
 
 VARIANTS = ("paper", "hobj")
 TRAIN, TEST, CATCH = "train", "test", "catch"

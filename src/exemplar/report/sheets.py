@@ -12,7 +12,7 @@ from PIL import Image, ImageDraw, ImageFont
 
 from exemplar.errors import UserError
 from exemplar.files import whole_file
-from exemplar.images.pixels import resize
+from exemplar.report.resizing import resize
 
 LABEL = 13  # px, the height of a row's name
 MOST = 20_000  # px, the longest side a picture may have and still open everywhere

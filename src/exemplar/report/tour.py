@@ -7,16 +7,16 @@ from pathlib import Path
 
 import numpy as np
 
+from exemplar.draw.figures.plots import plot_plane, render
+from exemplar.draw.figures.studies import known_sheet
 from exemplar.files import npz_names, read_npz
+from exemplar.learn.figures.study import objects_sheet, plot_curves
 from exemplar.records import Drawings, Predictions
-from exemplar.report.draw_figures import plot_plane, render
-from exemplar.report.draw_study_figures import known_sheet
 from exemplar.report.figures import plot_scores
-from exemplar.report.learn import objects_sheet, plot_curves
 from exemplar.report.page import Chapter, Figure, write_page
 from exemplar.report.sheets import sheet_png
-from exemplar.report.spaces import map_png, nearest_sheet, plot_named
 from exemplar.runs import describe_run, load_scores
+from exemplar.spaces.figures import map_png, nearest_sheet, plot_named
 
 TITLE = "What can you do after seeing something once?"
 LEAD = (

@@ -8,7 +8,8 @@ from typing import ClassVar
 import numpy as np
 
 from exemplar.errors import UserError
-from exemplar.images.pixels import binarised, resize
+from exemplar.images.pixels import binarised
+from exemplar.report.resizing import resize
 
 LARGEST = 10_000  # px a side: an image of more takes gigabytes on its way through a network
 

@@ -20,14 +20,14 @@ from torch import nn
 from exemplar import __version__
 from exemplar.errors import UserError, unknown
 from exemplar.files import check_folder
-from exemplar.spaces.backbone import BACKBONES, Pretraining
 from exemplar.spaces.devices import find_device
-from exemplar.spaces.meta import Maml
-from exemplar.spaces.protonet import ProtoNet
-from exemplar.spaces.simclr import SimClr
-from exemplar.spaces.training import Trained, check_devices, train
-from exemplar.spaces.training_images import Images
-from exemplar.spaces.training_steps import Objective
+from exemplar.spaces.objectives.maml import Maml
+from exemplar.spaces.objectives.pretraining import BACKBONES, Pretraining
+from exemplar.spaces.objectives.protonet import ProtoNet
+from exemplar.spaces.objectives.simclr import SimClr
+from exemplar.spaces.training.images import Images
+from exemplar.spaces.training.loop import Trained, check_devices, train
+from exemplar.spaces.training.steps import Objective
 
 OMNIGLOT, GLYPHS = ("omniglot", "weak-train", "weak-test"), ("glyphs", "weak-train", "weak-test")
 BACKGROUND = ("omniglot", "background", "evaluation")

@@ -122,7 +122,7 @@ class NetworkSpace:
         if np.abs(alone - beside).max() > 0.01 * np.abs(alone).max():
             raise UserError(
                 f"{self.name} normalises by the batch, so that no image has features of its own: adapt it to tasks "
-                "(exemplar.spaces.meta), or use another space"
+                "(exemplar.spaces.objectives.maml), or use another space"
             )
         if not np.isfinite(out).all():
             raise UserError(f"{self.name} gives features that are not finite: its weights are damaged, load it again")

@@ -23,9 +23,9 @@ from exemplar.errors import UserError, shortened, unknown
 from exemplar.files import first_line
 from exemplar.images.concepts import ConceptSet
 from exemplar.images.pixels import Pixels, Plain
-from exemplar.spaces import efficientnet_lite
 from exemplar.spaces.devices import find_device
 from exemplar.spaces.inputs import PhotoInput, as_bytes
+from exemplar.spaces.networks import efficientnet_lite
 from exemplar.spaces.projection import PROJECTIONS, Map, Projection, unchanged
 
 # (n, h, w[, 3]) uint8, or float in [0, 1], which is seen in 256 levels; or a store that gives out bytes by row

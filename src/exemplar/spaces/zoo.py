@@ -30,15 +30,15 @@ from exemplar.spaces.stages import is_nearly_pretrained, is_pretrained, unknown_
 FORMAT = 1
 # Imported when one is asked for. The card's config are the constructor's arguments.
 ARCHITECTURES = {
-    "conv4": "exemplar.spaces.conv4:Conv4",
-    "conv4-linear": "exemplar.spaces.conv4:Conv4Linear",
-    "conv3-wide": "exemplar.spaces.quickdraw_networks:Conv3",
-    "conv3-wide-linear": "exemplar.spaces.quickdraw_networks:Conv3Linear",
-    "resnet": "exemplar.spaces.quickdraw_networks:ResNet",
-    "maml": "exemplar.spaces.meta:learner",
-    "wide-resnet": "exemplar.spaces.wide_resnet:WideResNet",
-    "densenet": "exemplar.spaces.densenet:DenseNet",
-    "conv4-64": "exemplar.spaces.backbone:Conv64",
+    "conv4": "exemplar.spaces.networks.conv4:Conv4",
+    "conv4-linear": "exemplar.spaces.networks.conv4:Conv4Linear",
+    "conv3-wide": "exemplar.spaces.networks.quickdraw:Conv3",
+    "conv3-wide-linear": "exemplar.spaces.networks.quickdraw:Conv3Linear",
+    "resnet": "exemplar.spaces.networks.quickdraw:ResNet",
+    "maml": "exemplar.spaces.objectives.maml:learner",
+    "wide-resnet": "exemplar.spaces.networks.wide_resnet:WideResNet",
+    "densenet": "exemplar.spaces.networks.densenet:DenseNet",
+    "conv4-64": "exemplar.spaces.objectives.pretraining:Conv64",
 }
 INPUTS: dict[str, type[Input]] = {"drawing": DrawingInput, "photo": PhotoInput}
 SAME_IMAGES = {"fc100": "cifar-fs"}  # data sets that are splits of the same images under the same names

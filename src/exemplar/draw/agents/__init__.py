@@ -15,7 +15,7 @@ from exemplar.draw.agents.imported import import_sample
 from exemplar.draw.agents.noise import Noise
 from exemplar.draw.agents.others import Others
 from exemplar.draw.agents.redraw import Redraw
-from exemplar.draw.inputs import Sample
+from exemplar.draw.drawings import Sample
 from exemplar.draw.tasks import DrawingTask
 from exemplar.errors import UserError, unknown
 

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
-from exemplar.draw.inputs import Sample, foreign
+from exemplar.draw.drawings import Sample, foreign
 from exemplar.errors import UserError, unknown
 
 

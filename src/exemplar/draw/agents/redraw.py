@@ -9,7 +9,7 @@ import numpy as np
 from exemplar.draw.tasks import DrawingTask, concept_of
 from exemplar.errors import UserError
 from exemplar.images.glyphs import DEFAULT, GlyphsConfig, redraw
-from exemplar.images.pixels import resize
+from exemplar.report.resizing import resize
 
 
 @dataclass(frozen=True, eq=False)

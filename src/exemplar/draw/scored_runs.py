@@ -1,0 +1,174 @@
+"""Runs of `exemplar draw score`, read back for a page: what was judged, and whether runs can be compared at all."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from exemplar.draw.figures.plots import FittedCurve
+from exemplar.errors import UserError, shortened
+from exemplar.files import npz_names, read_npz
+from exemplar.records import Score
+from exemplar.runs import describe_run, load_scores
+
+COMMAND = "draw score"
+ARRAYS = {
+    "concepts": ("U", 1), "exemplars": ("u", 3), "originality": ("f", 2), "recognised": ("f", 2), "density": ("f", 1),
+    "density_at": ("f", 1), "agent": ("U", 0), "notes": ("U", 1),
+}  # fmt: skip
+CURVE = [field.name for field in fields(FittedCurve)]
+
+
+@dataclass(frozen=True, eq=False)
+class JudgedRun:
+    """One agent's drawings and what they are worth.
+
+    about: config.json and provenance.json; concepts: (k,) names; exemplars: (k, h, w) uint8, ink 255; originality,
+    recognised: (k, n) of each drawing; density, density_at: (g,) of originality; people_curve: None where people drew too
+    little; notes: what to know before believing it.
+    """
+
+    folder: Path
+    agent: str
+    about: Mapping[str, Any]
+    scores: Sequence[Score]
+    concepts: tuple[str, ...]
+    exemplars: np.ndarray
+    originality: np.ndarray
+    recognised: np.ndarray
+    density: np.ndarray
+    density_at: np.ndarray
+    curve: FittedCurve
+    people_curve: FittedCurve | None
+    notes: tuple[str, ...]
+
+    @property
+    def n(self) -> int:
+        return int(self.originality.shape[1])
+
+    @property
+    def critics(self) -> dict[str, list[str]]:
+        """see: the spaces of diversity and originality; recognise: those of recognizability."""
+        return dict(self.about["config"].get("critics", {}))
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """How it was scored: how features are normalised, how often resampled, …"""
+        return dict(self.about["config"].get("scores", {}))
+
+    @cached_property
+    def _best(self) -> dict[tuple[str, str], Score]:
+        """(name, concept) → the score: over all critics where there is such a row, and its first variant."""
+        found: dict[tuple[str, str], Score] = {}
+        for score in sorted(self.scores, key=lambda score: score.space != ""):
+            found.setdefault((score.name, score.concept), score)
+        return found
+
+    def overall(self, name: str) -> Score | None:
+        return self._best.get((name, ""))
+
+    def by_concept(self, name: str) -> list[Score | None]:
+        """(k,) in the order of the concepts."""
+        return [self._best.get((name, concept)) for concept in self.concepts]
+
+    def drawings(self) -> np.ndarray:
+        """(k, n, h, w) uint8, ink 255; read anew at each call, since those of many agents do not fit in memory."""
+        found = read_npz(self.folder / "judged.npz", drawings=("u", 4))["drawings"]
+        _check_fit(self.folder, "drawings", found.shape[:2], self.originality.shape)
+        return found
+
+
+def describe_judged(folder: Path) -> dict[str, Any]:
+    """config.json and provenance.json of a finished run of `exemplar draw score`."""
+    about = describe_run(folder)
+    if (command := about.get("command")) != COMMAND:
+        raise UserError(f"{folder} holds a run of {command}, no judged drawings: give a run of exemplar {COMMAND}")
+    if about["provenance"].get("state") != "finished":
+        raise UserError(f"the run in {folder} is not finished: run it again, and it goes on where it stopped")
+    kinds = {"agent": str, "asked": dict, "critics": dict, "scores": dict}
+    config = about.get("config")
+    for name, kind in kinds.items():
+        if not isinstance(config, dict) or not isinstance(config.get(name), kind):
+            raise UserError(
+                f"{folder}/config.json lacks the {name} of a run of exemplar {COMMAND}: score the drawings again"
+            )
+    return about
+
+
+def read_judged(folder: Path) -> JudgedRun:
+    """What `exemplar draw score --out FOLDER` left there."""
+    about, path = describe_judged(folder), folder / "judged.npz"
+    arrays: dict[str, Any] = read_npz(path, **ARRAYS)
+    shape = arrays["originality"].shape
+    wanted = {"recognised": shape, "concepts": shape[:1], "exemplars": shape[:1], "density": arrays["density_at"].shape}
+    for name, size in wanted.items():
+        _check_fit(folder, name, arrays[name].shape[: len(size)], size)
+    people_curve = _read_curve(path, "people_curve_") if "people_curve_fit" in npz_names(path) else None
+    return JudgedRun(
+        folder=folder,
+        agent=str(arrays.pop("agent")),
+        about=about,
+        scores=load_scores(folder),
+        curve=_read_curve(path, "curve_"),
+        people_curve=people_curve,
+        concepts=tuple(map(str, arrays.pop("concepts"))),
+        notes=tuple(map(str, arrays.pop("notes"))),
+        **arrays,
+    )
+
+
+def _check_fit(folder: Path, name: str, found: tuple[int, ...], wanted: tuple[int, ...]) -> None:
+    """An array of judged.npz, as long as the others."""
+    if found != wanted or 0 in found:
+        raise UserError(f"{folder}/judged.npz is damaged, its {name} does not fit the rest: score the drawings again")
+
+
+def read_comparable(folders: Sequence[Path]) -> list[JudgedRun]:
+    """The runs, refused where they were not asked the same: other data, exemplars, numbers of drawings, or critics.
+
+    Agents of one name are told apart by their folders.
+    """
+    if not folders:
+        raise UserError(f"there is nothing to compare: give folders of exemplar {COMMAND}")
+    again = [folder for folder, count in Counter(folder.resolve() for folder in folders).items() if count > 1]
+    if again:
+        raise UserError(f"{again[0]} is given twice: give each run once")
+    runs = [read_judged(folder) for folder in folders]
+    for run in runs[1:]:
+        _check_same(runs[0], run)
+    names = Counter(run.agent for run in runs)
+    return [replace(run, agent=f"{run.agent} ({run.folder.name})") if names[run.agent] > 1 else run for run in runs]
+
+
+def _check_same(one: JudgedRun, other: JudgedRun) -> None:
+    pair = f"{one.folder} and {other.folder} cannot be compared"
+    if one.about["data"] != other.about["data"] or one.concepts != other.concepts:
+        which = " and ".join(f"{' '.join(run.about['data'])} ({len(run.concepts)} concepts)" for run in (one, other))
+        raise UserError(f"{pair}, they are of different data, {which}: score both on the same")
+    if not np.array_equal(one.exemplars, other.exemplars):
+        raise UserError(f"{pair}, they followed different exemplars: score both with the same --exemplar and --seed")
+    if one.n != other.n:
+        few = min(one.n, other.n)
+        raise UserError(
+            f"{pair}, at {one.n} and {other.n} drawings a concept: score both at {few}, since diversity depends on it"
+        )
+    if one.critics != other.critics:
+        names = [{name for critics in run.critics.values() for name in critics} for run in (one, other)]
+        strange = sorted(names[0] ^ names[1])
+        raise UserError(f"{pair}, {shortened(strange)} judged only one of them: score both with the same critics")
+    if one.settings != other.settings:
+        differing = [name for name in one.settings if one.settings[name] != other.settings.get(name)]
+        raise UserError(
+            f"{pair}, they were scored with another {shortened(differing)}: score both with the same settings"
+        )
+
+
+def _read_curve(path: Path, prefix: str) -> FittedCurve:
+    arrays = read_npz(path, **{prefix + name: ("f", 1) for name in CURVE})
+    return FittedCurve(**{name: arrays[prefix + name] for name in CURVE})

@@ -1,0 +1,1 @@
+"""The experiments of the room, one per file."""

@@ -1,0 +1,1 @@
+"""The experiments that need nothing but images, one per file."""

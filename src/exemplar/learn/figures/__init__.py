@@ -1,0 +1,1 @@
+"""Pictures of the room, from records and scores."""

@@ -1,0 +1,135 @@
+"""A verb's arguments, each declared once: type, range and help stand in its signature, as `Annotated[int, Option("…", low=0)]`.
+
+The command line makes its options from the signature, `help(verb)` its list of arguments, and a call from Python is checked by
+the same ranges, in the same words. Nothing here is heavy: `exemplar --help` reads every signature of a room.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import typing
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+
+from exemplar.errors import UserError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from exemplar.engine import Backend
+
+    Names = Sequence[str]
+    Place = Path | str
+else:  # what the command line parses
+    Names = list[str]
+    Place = Path
+
+
+@dataclass(frozen=True)
+class Option:
+    """One argument of a verb. help: a sentence; low, high: the range, both ends included; name: on the command line, `--` and the
+    argument's own name unless given; positional: it stands by itself there; metavar: what help calls its value."""
+
+    help: str
+    low: float | None = None
+    high: float | None = None
+    name: str = ""
+    positional: bool = False
+    metavar: str | None = None
+
+    def check(self, argument: str, value: Any) -> None:
+        """Refuse a number outside the range. argument: what it is called."""
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            return
+        if self.low is not None and not value >= self.low:
+            raise UserError(f"{argument} must be at least {self.low:g}, got {value}.")
+        if self.high is not None and not value <= self.high:
+            raise UserError(f"{argument} must be at most {self.high:g}, got {value}.")
+
+
+@dataclass(frozen=True)
+class Argument:
+    """An argument as a signature declares it; kind: its type without the Option; default: `inspect.Parameter.empty` if it has none."""
+
+    name: str
+    kind: Any
+    option: Option
+    default: Any
+
+    @property
+    def flag(self) -> str:
+        """`--one-shot`."""
+        return self.option.name or f"--{self.name.replace('_', '-')}"
+
+
+Seed = Annotated[int, Option("The same seed gives the same bytes.", low=0)]
+Device = Annotated[str, Option("auto, cpu, cuda or cuda:N.")]
+Engine = Annotated[str, Option("Who computes: here, pool or ray.")]
+Workers = Annotated[int | None, Option("Processes of the pool; one per core unless given.", low=1)]
+Address = Annotated[str | None, Option("A running Ray cluster, with --engine ray.")]
+
+Verb = TypeVar("Verb", bound=Callable[..., Any])
+
+
+def verb(function: Verb) -> Verb:
+    """A function of a room's front door: its arguments are checked by their Options, and listed in its docstring."""
+    signature = inspect.signature(function)
+
+    @functools.wraps(function)
+    def checked(*args: Any, **kwargs: Any) -> Any:
+        bound = signature.bind(*args, **kwargs)
+        for argument in list_arguments(function):
+            if argument.name in bound.arguments:
+                argument.option.check(argument.flag.lstrip("-"), bound.arguments[argument.name])
+        return function(*args, **kwargs)
+
+    summary, gap, rest = (function.__doc__ or "").partition("\n\n")
+    listed = "\n".join(f"        {argument.name}: {argument.option.help}" for argument in list_arguments(function))
+    checked.__doc__ = f"{summary}\n\n    Args:\n{listed}\n{gap and chr(10)}{rest}"
+    checked.summary = " ".join(summary.split())  # type: ignore[attr-defined]
+    return typing.cast(Verb, checked)
+
+
+def list_arguments(function: Callable[..., Any]) -> Iterator[Argument]:
+    """The arguments of a verb that have an Option, in the order of its signature."""
+    hints = _hints(inspect.unwrap(function))
+    for parameter in inspect.signature(function).parameters.values():
+        for extra in getattr(hints[parameter.name], "__metadata__", ()):
+            if isinstance(extra, Option):
+                yield Argument(parameter.name, hints[parameter.name].__origin__, extra, parameter.default)
+
+
+@functools.cache
+def _hints(function: Callable[..., Any]) -> Mapping[str, Any]:
+    names = dict.fromkeys(inspect.signature(function).parameters)
+    known = vars(inspect.getmodule(function)) if inspect.getmodule(function) else function.__globals__
+    plain = functools.partial(typing.get_type_hints, include_extras=True, globalns=dict(known))
+    only = type("Signature", (), {"__annotations__": {n: function.__annotations__[n] for n in names}})
+    return plain(only)
+
+
+def make_backend(engine: str, workers: int | None, address: str | None) -> Backend:
+    """Who computes, by the names of the options Engine, Workers and Address."""
+    from exemplar.engine import backend
+
+    return backend(engine, workers, address)
+
+
+def check_path(path: Path | str, ending: str, what: str) -> Path:
+    """The place of a file that a verb will write, if its name ends as it must and it can be written.
+
+    >>> check_path("page.txt", ".html", "The comparison")
+    Traceback (most recent call last):
+    exemplar.errors.UserError: The comparison is an .html file: rename page.txt to end with .html.
+    """
+    from exemplar.files import check_place
+
+    place = Path(path).expanduser()
+    if place.suffix.lower() != ending:
+        article = "an" if ending[1] in "aehnos" else "a"
+        raise UserError(f"{what} is {article} {ending} file: rename {path} to end with {ending}.")
+    check_place(place)
+    return place

@@ -1,0 +1,142 @@
+"""Figures of the spaces: whose drawings lie near each other, who names how many, and how the control S17 went."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.colors import to_rgb
+from matplotlib.figure import Figure
+from PIL import Image, ImageDraw, ImageFont
+
+from exemplar import stats
+from exemplar.records import Drawings, Score
+from exemplar.report.figures import ACCENT, INK, QUIET, STYLE, as_svg
+from exemplar.report.resizing import resize
+from exemplar.report.results import FOLDER
+from exemplar.report.sheets import sheet_png
+from exemplar.runs import read_json
+
+# twelve hues that stay apart on white, neighbours on the wheel not next to each other in the list
+HUES = ("#c8472b", "#1f77b4", "#2e8b57", "#8e44ad", "#b8860b", "#0e8c8c", "#d6438a", "#5a6b1f", "#4b4fc4", "#a0522d",
+        "#5b7fa6", "#3a3a3f")  # fmt: skip
+RIGHT = "#2e8b57"
+LEARNERS = {  # of the control S17
+    "standard classifier": ACCENT,
+    "1-shot ProtoNet": INK,
+    "1-shot ProtoNet, 100 episodes an epoch": QUIET,
+    "5-shot ProtoNet": "#1f5f9e",
+}
+HELD_OUT = "held_out_"  # how validation's numbers are called in a curve
+
+
+def nearest_sheet(drawings: Drawings, names: Mapping[str, str]) -> bytes:
+    """For each drawing asked about, a row a space: the drawing, then its nearest, framed where of the same character.
+
+    drawings: agent is the space, exemplar the drawing asked about, index 0 itself; names: space → what to call it.
+    """
+    n = int(drawings["index"].max()) + 1
+    agent, asked, concept = (drawings[key].to_numpy().reshape(-1, n) for key in ("agent", "exemplar", "concept"))
+    order = sorted(range(len(agent)), key=lambda row: (list(dict.fromkeys(asked[:, 0])).index(asked[row, 0]), row))
+    images = drawings.image.reshape(-1, n, *drawings.image.shape[1:])[order]
+    same = (concept == concept[:, :1])[order]
+    frames = {(int(row), int(column)): RIGHT if column else INK for row, column in np.argwhere(same)}
+    return sheet_png(images, [f"nearest in {names[agent[row, 0]]}" for row in order], cell=62, frames=frames)
+
+
+def map_png(
+    drawings: Drawings, places: Mapping[str, np.ndarray], *, side: int = 560, thumbnail: int = 44, margin: int = 26
+) -> bytes:
+    """Every drawing where it lies, a panel a space, a colour a character. places: panel's title → (n, 2), any scale."""
+    concept = drawings["concept"].astype(str).to_numpy()
+    hue = {name: np.array(to_rgb(HUES[k % len(HUES)])) for k, name in enumerate(dict.fromkeys(concept))}
+    ink = resize(drawings.image, (thumbnail, thumbnail)).astype(np.float64)[..., None] / 255
+    paper = Image.new("RGB", (len(places) * side, side + margin), "white")
+    pen, font = ImageDraw.Draw(paper), ImageFont.load_default(15)
+    for panel, (title, place) in enumerate(places.items()):
+        spread = (place - place.min(axis=0)) / np.ptp(place, axis=0)
+        corner = np.rint(spread * (side - thumbnail - 8) + 4).astype(int)
+        canvas = np.ones((side, side, 3))
+        for (x, y), drawing, name in zip(corner, ink, concept, strict=True):
+            canvas[y : y + thumbnail, x : x + thumbnail] *= 1 - 0.8 * drawing * (
+                1 - hue[name]
+            )  # inks darken each other
+        paper.paste(Image.fromarray(np.rint(255 * canvas).astype(np.uint8)), (panel * side, margin))
+        pen.text((panel * side + 6, 4), title, fill=(90, 90, 96), font=font)
+        if panel:
+            pen.line([(panel * side, margin), (panel * side, side + margin)], fill=(225, 225, 225))
+    buffer = io.BytesIO()
+    paper.save(buffer, "PNG", optimize=True)
+    return buffer.getvalue()
+
+
+def plot_named(scores: Sequence[Score], names: Mapping[str, str], *, xlabel: str, chance: float) -> str:
+    """One line a score, with its interval, as SVG; names: agent → what to call it."""
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(7, 0.55 * len(scores) + 0.9), layout="constrained")
+        axes = figure.add_subplot()
+        for height, score in enumerate(reversed(scores)):
+            axes.plot([0, score.value], [height, height], color="#e3e0d8", linewidth=7, solid_capstyle="butt", zorder=1)
+            reach = [[score.value - score.ci95[0]], [score.ci95[1] - score.value]]
+            axes.errorbar(score.value, height, xerr=reach, color=ACCENT, marker="o", capsize=4, linewidth=1.8)
+        axes.axvline(chance, color=QUIET, linestyle="--", linewidth=1)
+        axes.annotate("chance", (chance, len(scores) - 0.6), textcoords="offset points", xytext=(4, 0), color=QUIET)
+        axes.set(xlabel=xlabel, xlim=(0, 1.02), ylim=(-0.5, len(scores) - 0.3))
+        axes.set_yticks(range(len(scores)), [names[score.agent] for score in reversed(scores)])
+        axes.tick_params(axis="y", length=0)
+        return as_svg(figure)
+
+
+def plot_s17(path: Path = FOLDER / "s17-curves.json") -> str:
+    """The control S17 with the network of Table S1, as SVG: training loss, and the loss on what is held out next to what it
+    was early in the training; the mean of the seeds that count, in a band that is its 95 % interval."""
+    trainings = [t for t in read_json(path)["trainings"] if t["network"] == "conv4" and not t["before"]]
+    with mpl.rc_context({**STYLE, "figure.facecolor": "white", "axes.titlesize": 11}):
+        figure = Figure(figsize=(10.5, 4.2), layout="constrained")
+        trained, tested = figure.subplots(1, 2)
+        for who, colour in LEARNERS.items():
+            curves = [training["curve"] for training in trainings if training["who"] == who]
+            epoch = 80 * np.array([look["step"] for look in curves[0]]) / curves[0][-1]["step"]
+            losses = np.log([[look["loss"] for look in curve] for curve in curves])
+            found = stats.mean(losses), stats.mean(np.array([relative_loss(curve) for curve in curves]))
+            for axes, loss, scale in ((trained, found[0], np.exp), (tested, found[1], np.asarray)):
+                axes.fill_between(epoch, scale(loss.lo), scale(loss.hi), color=colour, alpha=0.18, linewidth=0)
+                axes.plot(epoch, scale(loss.value), color=colour, linewidth=2, label=f"{who}, {len(curves)} seeds")
+        trained.set(title="loss on what is trained on", xlabel="epochs", ylabel="cross-entropy", yscale="log")
+        tested.set(title="loss on what is held out", xlabel="epochs", ylabel="1 in the second quarter", ylim=(0.7, 2))
+        tested.axhline(1, color=QUIET, linewidth=0.8, linestyle="--")
+        tested.legend(frameon=False, fontsize=9.5, loc="upper right")
+        return as_svg(figure)
+
+
+def relative_loss(curve: Sequence[Mapping[str, Any]]) -> np.ndarray:
+    """(looks,) the held-out loss over its mean in the second quarter of the training."""
+    step, loss = (np.array([look[name] for look in curve]) for name in ("step", "held_out_loss"))
+    return loss / stats.quarter_means(step, loss)[1]
+
+
+def plot_training(curve: Sequence[Mapping[str, Any]], title: str = "") -> str:
+    """A training's curve as SVG: a panel a measure, on what is trained on, and on what is held out where it was looked at."""
+    measures = dict.fromkeys(
+        name.removeprefix(HELD_OUT) for look in curve for name in look if name != "step" and not name.endswith("_se")
+    )
+    with mpl.rc_context({**STYLE, "figure.facecolor": "white", "axes.titlesize": 11}):
+        figure = Figure(figsize=(3.4 * min(3, len(measures)), 2.6 * -(-len(measures) // 3)), layout="constrained")
+        figure.suptitle(title, fontsize=12)
+        panels = figure.subplots(-(-len(measures) // 3), min(3, len(measures)), squeeze=False).ravel()
+        for panel, measure in zip(panels, measures, strict=False):
+            for name, colour, label in ((measure, QUIET, "trained on"), (HELD_OUT + measure, ACCENT, "held out")):
+                points = [(look["step"], look[name]) for look in curve if name in look]
+                if points:
+                    panel.plot(*zip(*points, strict=True), color=colour, label=label, marker="." * (len(points) < 3))
+            panel.set_title(measure.replace("_", " "))
+            panel.set_xlabel("steps")
+            panel.legend(frameon=False, fontsize=8.5)
+            panel.xaxis.set_major_formatter(lambda step, _: f"{step:,.0f}")
+        for panel in panels[len(measures) :]:
+            panel.set_axis_off()
+        return as_svg(figure)

@@ -1,0 +1,1 @@
+"""The networks themselves: one architecture per file, and one table of them all."""

@@ -1,0 +1,65 @@
+"""The standard classifier of the control S17: one output a class, which overfits where classes have few drawings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from torch import nn
+from torch.nn import functional
+
+from exemplar.errors import UserError
+from exemplar.spaces.networks.quickdraw import Critic, critic
+from exemplar.spaces.objectives.calibration import calibrated_loss
+from exemplar.spaces.objectives.protonet import encode
+from exemplar.spaces.training.images import Images
+from exemplar.spaces.training.steps import check_rate
+
+
+@dataclass(frozen=True)
+class Classifier:
+    """network: a name in CRITICS, its last layer as wide as there are classes; batch: images a step; learning_rate: Adam's,
+    halved every `halve_after` epochs of `epoch` steps (228 batches of 128 are 18 drawings of each of Omniglot's classes).
+    """
+
+    name: ClassVar[str] = "Classifier"  # on cards and checkpoints: it stays whatever the class is called
+    network: str = "conv4-linear"
+    batch: int = 128
+    learning_rate: float = 1e-3
+    epoch: int = 228
+    halve_after: int = 20
+
+    def build(self, data: Images) -> Critic:
+        if min(self.batch, self.epoch, self.halve_after) < 1:
+            raise UserError("a classifier needs a batch, an epoch and a halving of at least 1")
+        check_rate(self.learning_rate)
+        data.check_batch(self.batch)
+        if data.held_out is not None and data.held_out.names != data.names:
+            raise UserError(
+                "a classifier can only be tested on its own classes: hold out other drawings of the same ones"
+            )
+        return critic(self.network, data.shape, data.n_classes)
+
+    def loss(
+        self, network: nn.Module, data: Images, rng: torch.Generator, step: int
+    ) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
+        rows = data.sample(self.batch, rng)
+        logits, label = network(data.take(rows)).float(), data.label[rows]
+        return functional.cross_entropy(logits, label), {"accuracy": (logits.argmax(1) == label).float().mean()}
+
+    def validate(self, network: nn.Module, data: Images, rng: torch.Generator) -> dict[str, float]:
+        """Losses and accuracy over all held-out drawings."""
+        assert data.held_out is not None
+        logits, label = encode(network, data.held_out), data.held_out.label
+        return {
+            "loss": float(functional.cross_entropy(logits, label)),
+            "calibrated_loss": calibrated_loss(logits, label),
+            "accuracy": float((logits.argmax(1) == label).float().mean()),
+        }
+
+    def optimizer(self, network: nn.Module) -> torch.optim.Optimizer:
+        return torch.optim.Adam(network.parameters(), self.learning_rate)
+
+    def rate(self, step: int) -> float:
+        return 0.5 ** (step // (self.epoch * self.halve_after))

@@ -1,0 +1,220 @@
+"""MAML: weights from which a few steps of gradient descent on a new task's support suffice (Finn et al. 2017; S6).
+
+All tasks of a meta-step are adapted at once, on torch.func. Batch normalisation takes the statistics of whatever one task
+shows the network together, as is usual for MAML: it is transductive, an image's logits depend on its task's other queries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from torch import Tensor, nn
+from torch.func import functional_call, grad, vmap
+from torch.nn import functional
+
+from exemplar.errors import UserError
+from exemplar.spaces.networks.conv4 import square_side
+from exemplar.spaces.networks.quickdraw import critic
+from exemplar.spaces.objectives.protonet import check_drawings, sample_classes, sample_drawings
+from exemplar.spaces.training.images import Images
+from exemplar.spaces.training.steps import check_rate
+
+PART = 8  # tasks adapted at once in validation
+Params = dict[str, Tensor]  # name of a parameter → (tasks, *its shape)
+Loss = Callable[[Tensor, Tensor], Tensor]  # a task's outputs (n, ways) and labels (n,) → 0-d
+
+
+@dataclass(frozen=True)
+class Maml:
+    """network: a name in CRITICS, its last layer as wide as a task has ways. ways, shots, queries: classes of a task, and
+    support and query drawings of each; the first support drawing is the class's exemplar where the data has exemplars.
+
+    tasks: of a meta-step; inner_steps, test_steps: of gradient descent on a task's support, in training and in testing;
+    inner_rate: of those steps; 0.01 in the paper, with which it learns far more slowly; learning_rate: Adam's, which stays as
+    it is; clip: the largest norm of the meta-gradient, which at times explodes through the inner steps; first_order: take the
+    inner gradients for constants; test_tasks: of validation.
+    Always computed in full precision: second derivatives need it. Fit for `replay`, not for `compile`.
+    """
+
+    name: ClassVar[str] = "Maml"  # on cards and checkpoints: it stays whatever the class is called
+    network: str = "conv4-linear"
+    ways: int = 20
+    shots: int = 1
+    queries: int = 3
+    tasks: int = 4
+    inner_steps: int = 5
+    test_steps: int = 10
+    inner_rate: float = 0.1
+    learning_rate: float = 1e-3
+    clip: float = 10.0
+    first_order: bool = False
+    test_tasks: int = 64
+
+    def build(self, data: Images) -> nn.Module:
+        counts = (
+            self.ways - 1,
+            self.shots,
+            self.queries,
+            self.tasks,
+            self.inner_steps,
+            self.test_steps,
+            self.test_tasks,
+        )
+        if min(counts) < 1 or not (self.inner_rate > 0 and self.clip > 0):  # as NaN is not
+            raise UserError("MAML needs 2 ways or more, at least 1 of everything it counts, and rate and clip above 0")
+        check_rate(self.learning_rate)
+        for images in (data, data.held_out):
+            if images is None:
+                continue
+            if images.n_classes < self.ways:
+                raise UserError(
+                    f"{self.ways}-way tasks need {self.ways} classes, there are {images.n_classes}: lower ways"
+                )
+            check_drawings(images, self.shots + self.queries)
+        return learner(self.network, square_side(data.shape), data.shape[0], self.ways)
+
+    def loss(
+        self, network: nn.Module, data: Images, rng: torch.Generator, step: int
+    ) -> tuple[Tensor, dict[str, Tensor]]:
+        """Cross-entropy of the queries after adapting to the support, over `tasks` tasks; to be differentiated through."""
+        outputs, target = self._attempt(network, data, rng, self.tasks, self.inner_steps)
+        accuracy = (outputs.argmax(2) == target).float().mean()
+        return functional.cross_entropy(outputs.flatten(0, 1), target.flatten()), {"accuracy": accuracy}
+
+    def validate(self, network: nn.Module, data: Images, rng: torch.Generator) -> dict[str, float]:
+        """loss and accuracy_exemplar (where there are exemplars), accuracy_random: the support being exemplars or random
+        drawings; accuracy_…_se: their standard errors over tasks."""
+        assert data.held_out is not None
+        found: dict[str, float] = {}
+        for name, exemplar_first in (("exemplar", True), ("random", False)):
+            if exemplar_first and data.held_out.exemplar is None:
+                continue
+            losses, right = [], []
+            for start in range(0, self.test_tasks, PART):
+                n_tasks = min(PART, self.test_tasks - start)
+                outputs, target = self._attempt(
+                    network, data.held_out, rng, n_tasks, self.test_steps, exemplar_first=exemplar_first
+                )
+                losses.append(functional.cross_entropy(outputs.mT, target, reduction="none").mean(1))
+                right.append((outputs.argmax(2) == target).double().mean(1))
+            share = torch.cat(right)
+            found.setdefault("loss", float(torch.cat(losses).mean()))
+            found[f"accuracy_{name}"] = float(share.mean())
+            found[f"accuracy_{name}_se"] = float(share.std(correction=0) / len(share) ** 0.5)
+        return found
+
+    def optimizer(self, network: nn.Module) -> torch.optim.Optimizer:
+        parameters = list(network.parameters())
+        optimizer = torch.optim.Adam(parameters, self.learning_rate)
+
+        def shorten(*_: object) -> None:
+            nn.utils.clip_grad_norm_(parameters, self.clip)
+
+        optimizer.register_step_pre_hook(shorten)
+        return optimizer
+
+    def rate(self, step: int) -> float:
+        return 1.0
+
+    def _attempt(
+        self,
+        network: nn.Module,
+        data: Images,
+        rng: torch.Generator,
+        n_tasks: int,
+        steps: int,
+        *,
+        exemplar_first: bool = True,
+    ) -> tuple[Tensor, Tensor]:
+        """Outputs (n_tasks, ways · queries, ways) for the queries of tasks at random, and their labels."""
+        classes = sample_classes(data.n_classes, n_tasks, self.ways, rng).flatten()
+        each = self.shots + self.queries
+        rows = sample_drawings(data, classes, each, rng, exemplar_first=exemplar_first)
+        images = data.take(rows.flatten()).view(n_tasks, self.ways, each, *data.shape)
+        label = torch.arange(self.ways, device=rng.device)
+        support = images[:, :, : self.shots].flatten(1, 2)
+        target = label.repeat_interleave(self.queries).expand(n_tasks, -1)
+        with torch.autocast(rng.device.type, enabled=False):
+            params = adapt(
+                network,
+                support,
+                label.repeat_interleave(self.shots).expand(n_tasks, -1),
+                steps,
+                self.inner_rate,
+                first_order=self.first_order,
+            )
+            return logits(network, params, images[:, :, self.shots :].flatten(1, 2)), target
+
+
+class BatchNorm(nn.Module):
+    """(b, channels, h, w) → the same, each channel with the mean 0 and deviation 1 of this batch, then scaled and shifted.
+
+    Written out because the second derivative of torch's own is wrong under vmap, and says nothing (functorch issue 534).
+    """
+
+    def __init__(self, channels: int, eps: float = 1e-5) -> None:
+        super().__init__()
+        self.weight, self.bias, self.eps = nn.Parameter(torch.ones(channels)), nn.Parameter(torch.zeros(channels)), eps
+
+    def forward(self, x: Tensor) -> Tensor:
+        centred = x - x.mean((0, 2, 3), keepdim=True)
+        variance = centred.square().mean((0, 2, 3), keepdim=True)
+        scale = self.weight[:, None, None] * (variance + self.eps).rsqrt()
+        return centred * scale + self.bias[:, None, None]
+
+
+def learner(network: str = "conv4-linear", size: int = 50, channels: int = 1, ways: int = 20) -> nn.Module:
+    """A critic whose last layer tells `ways` classes apart, and which normalises by each batch's own statistics.
+
+    Fresh weights from torch's own generator. conv4 for 20 ways has 264,788 parameters at 50 px, with or without
+    its last ReLU (conv4-linear).
+    """
+    learner = critic(network, (channels, size, size), ways)
+    for module in list(learner.modules()):
+        for name, child in module.named_children():
+            if isinstance(child, nn.BatchNorm2d):
+                setattr(module, name, BatchNorm(child.num_features, child.eps))
+    return learner
+
+
+def adapt(
+    network: nn.Module,
+    support: Tensor,
+    labels: Tensor,
+    steps: int,
+    rate: float,
+    *,
+    loss: Loss = functional.cross_entropy,
+    first_order: bool = False,
+) -> Params:
+    """The weights after some steps of gradient descent on each task's support, all tasks starting from the network's own.
+
+    support: (tasks, n, c, h, w) float32 in [0, 1]; labels: (tasks, n) int64 below the number of outputs. Where gradients
+    are recorded, the result can be differentiated by the network's parameters, through the steps unless first_order.
+    """
+    params = {name: value.expand(len(support), *value.shape) for name, value in network.named_parameters()}
+    for _ in range(steps):
+        slope = slopes(network, params, support, labels, loss)
+        if first_order:
+            slope = {name: value.detach() for name, value in slope.items()}
+        params = {name: value - rate * slope[name] for name, value in params.items()}
+    return params
+
+
+def slopes(
+    network: nn.Module, params: Params, support: Tensor, labels: Tensor, loss: Loss = functional.cross_entropy
+) -> Params:
+    """The gradient of each task's loss on its support by its own weights; shapes as in `adapt`."""
+
+    def of_task(weights: Params, images: Tensor, label: Tensor) -> Tensor:
+        return loss(functional_call(network, weights, (images,)), label)
+
+    return vmap(grad(of_task))(params, support, labels)
+
+
+def logits(network: nn.Module, params: Params, images: Tensor) -> Tensor:
+    """images: (tasks, m, c, h, w), each task's seen together → (tasks, m, ways), by each task's own weights."""
+    return vmap(lambda weights, seen: functional_call(network, weights, (seen,)))(params, images)

@@ -1,0 +1,1 @@
+"""The experiments on spaces, one per file."""

@@ -1,0 +1,112 @@
+"""What is learned, and one step of learning it: taken plainly, or recorded once as a CUDA graph and replayed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, ClassVar, Protocol
+
+import torch
+from torch import nn
+
+from exemplar.errors import UserError
+from exemplar.spaces.training.images import Images
+
+if TYPE_CHECKING:
+    from lightning_fabric import Fabric
+
+WARM_UP = 3  # steps before one is recorded: libraries choose their kernels and set up their memory in these
+Advance = Callable[[int], dict[str, torch.Tensor]]  # takes one step, gives its loss and metrics as 0-d tensors
+
+
+class Objective(Protocol):
+    """What is learned: a frozen dataclass, whose fields are its configuration, with a name that never changes."""
+
+    name: ClassVar[str]
+
+    def build(self, data: Images) -> nn.Module:
+        """The network with fresh weights, from torch's own generator (which `train` seeds); refuses data it cannot use."""
+
+    def loss(
+        self, network: nn.Module, data: Images, rng: torch.Generator, step: int
+    ) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
+        """Draws a batch on the device; gives the loss to descend and what else to show, all 0-d tensors."""
+
+    def validate(self, network: nn.Module, data: Images, rng: torch.Generator) -> dict[str, float]:
+        """How well it does on `data.held_out`; called in eval mode, without gradients, and with the same rng each time."""
+
+    def optimizer(self, network: nn.Module) -> torch.optim.Optimizer: ...
+
+    def rate(self, step: int) -> float:
+        """The learning rate at this step (from 0) as a share of the optimizer's own."""
+
+
+def check_rate(learning_rate: float) -> None:
+    if not 0 < learning_rate < float("inf"):
+        raise UserError(f"the learning rate {learning_rate} must be a number above 0")
+
+
+def plain_steps(
+    fabric: Fabric,
+    objective: Objective,
+    network: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    data: Images,
+    rng: torch.Generator,
+) -> Advance:
+    def advance(step: int) -> dict[str, torch.Tensor]:
+        optimizer.zero_grad()
+        with fabric.autocast():
+            loss, metrics = objective.loss(network, data, rng, step)
+        loss.backward()
+        if fabric.world_size > 1:  # all gradients in one message: a loss may use the network in any way it likes
+            gradients = [p.grad for group in optimizer.param_groups for p in group["params"] if p.grad is not None]
+            mean = mean_over_devices(fabric, torch.cat([gradient.flatten() for gradient in gradients]))
+            for gradient, part in zip(gradients, mean.split([g.numel() for g in gradients]), strict=True):
+                gradient.copy_(part.view_as(gradient))
+        optimizer.step()
+        return {"loss": loss.detach(), **{name: value.detach() for name, value in metrics.items()}}
+
+    return advance
+
+
+def replayed_steps(advance: Advance, rng: torch.Generator) -> Advance:
+    """The same steps; after the first few, one is recorded as a CUDA graph and replayed: one launch instead of hundreds."""
+    graph, side, n_taken = torch.cuda.CUDAGraph(), torch.cuda.Stream(), 0
+    recorded: dict[str, torch.Tensor] = {}
+
+    def replayed(step: int) -> dict[str, torch.Tensor]:
+        nonlocal recorded, n_taken
+        n_taken += 1
+        if n_taken <= WARM_UP:
+            side.wait_stream(torch.cuda.current_stream())
+            with torch.cuda.stream(side):
+                metrics = advance(step)
+            torch.cuda.current_stream().wait_stream(side)
+            return metrics
+        if not recorded:
+            graph.register_generator_state(rng)  # so that each replay draws from the seed of its own step
+            with torch.cuda.graph(graph):
+                recorded = advance(step)
+        graph.replay()
+        return recorded
+
+    return replayed
+
+
+@contextmanager
+def tried_kernels() -> Iterator[None]:
+    """On a GPU, every convolution's kernels are tried once and the fastest one is kept: a step's shapes are always the same."""
+    before = torch.backends.cudnn.benchmark
+    torch.backends.cudnn.benchmark = True
+    try:
+        yield
+    finally:
+        torch.backends.cudnn.benchmark = before
+
+
+def mean_over_devices(fabric: Fabric, values: torch.Tensor) -> torch.Tensor:
+    """values: the same shape on each."""
+    mean = fabric.all_reduce(values, reduce_op="mean")
+    assert isinstance(mean, torch.Tensor)
+    return mean

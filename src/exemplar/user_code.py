@@ -1,0 +1,84 @@
+"""Code of the user's own, by name: `file.py:name` or `module:name`. One loader, one guard around whatever it does.
+
+What it prints goes to standard error, since standard output is for answers; whatever it raises, exits included, becomes one
+sentence that names it.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from exemplar.errors import UserError, unknown
+from exemplar.files import first_line
+
+FORM = "write file.py:NAME, or module:NAME"
+
+
+@contextmanager
+def guarded(failure: str) -> Iterator[None]:
+    """The user's own code runs inside. failure: what has happened if it raises, as a sentence begins ("mine.py failed to draw")."""
+    try:
+        with redirect_stdout(sys.stderr):
+            yield
+    except UserError:
+        raise
+    except (Exception, SystemExit) as problem:
+        raise UserError(f"{failure} ({type(problem).__name__}: {first_line(problem)}): fix it") from problem
+
+
+def is_named(name: str) -> bool:
+    """Whether this has the form `file.py:name` or `module:name`."""
+    place, colon, attribute = name.rpartition(":")
+    return bool(colon and place) and attribute.isidentifier()
+
+
+def load_named(name: str, what: str = "function") -> Any:
+    """The object of that name. It can import what lies beside it, as when Python runs its file. what: "function" or "class".
+
+    The file is run, as any program of yours that you start.
+    """
+    place, _, attribute = name.rpartition(":")
+    if not is_named(name):
+        raise UserError(f"{name!r} does not name a {what}: {FORM}")
+    module = _module_of_file(Path(place).expanduser()) if place.endswith(".py") else _module_of_name(place)
+    found = getattr(module, attribute, None)
+    if found is None:
+        raise unknown(f"{what} in {place}", attribute, [key for key, value in vars(module).items() if _is(value, what)])
+    if not _is(found, what):
+        raise UserError(f"{name} is a {type(found).__name__}, not a {what}: {FORM}")
+    return found
+
+
+def _is(value: Any, what: str) -> bool:
+    return isinstance(value, type) if what == "class" else callable(value)
+
+
+def _module_of_file(path: Path) -> ModuleType:
+    if not path.is_file():
+        raise UserError(f"there is no file {path}: {FORM}")
+    folder = str(path.resolve().parent)
+    if folder not in sys.path:
+        sys.path.append(folder)  # last: a file called json.py hides nothing
+    name = f"user_code_{path.stem}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None and spec.loader is not None  # there always is one for .py
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # dataclasses look their module up
+    with guarded(f"{path} cannot be imported"):
+        spec.loader.exec_module(module)
+    return module
+
+
+def _module_of_name(name: str) -> ModuleType:
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.append(here)
+    with guarded(f"{name} cannot be imported"):
+        return importlib.import_module(name)

@@ -1,0 +1,504 @@
+"""The page that compares drawers, and the figures on it and in the studies of drawing."""
+
+from __future__ import annotations
+
+import html
+import io
+import json
+import re
+import shutil
+import subprocess
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from matplotlib.text import Text
+from PIL import Image
+
+from exemplar import seeds
+from exemplar.draw.figures import plots as figures
+from exemplar.draw.figures import study_plots as studies
+from exemplar.draw.figures import tables
+from exemplar.draw.figures.comparison import originality_axis, write_comparison
+from exemplar.draw.scored_runs import read_judged
+from exemplar.errors import UserError
+from exemplar.files import write_npz
+from exemplar.records import Score, Scores
+from exemplar.report.labels import _covered, _seats
+from exemplar.runs import open_run
+
+N_CONCEPTS, N_DRAWINGS, SIDE = 12, 6, 20
+CONCEPTS = [f"Vose/character{k:02d}" for k in range(N_CONCEPTS)]
+
+
+def make_run(
+    folder: Path,
+    agent: str,
+    *,
+    place: tuple[float, float] = (0.4, 0.9),
+    n: int = N_DRAWINGS,
+    data: str = "glyphs/weak-test",
+    exemplars: int = 0,
+    critics: tuple[str, ...] = ("simclr-glyphs-s0", "simclr-glyphs-s1", "protonet-glyphs-s0"),
+    normalise: str = "people",
+    command: str = "draw score",
+    ways: str = "20",
+) -> Path:
+    """A run folder as `exemplar draw score` leaves it, of drawings and scores made up."""
+    rng = seeds.rng("made-up drawings", agent, n)
+    drawn = np.uint8(255) * (rng.random((N_CONCEPTS, n, SIDE, SIDE)) < 0.2)
+    shown = np.uint8(255) * (seeds.rng("made-up exemplars", exemplars).random((N_CONCEPTS, SIDE, SIDE)) < 0.2)
+    diversity = np.sort(rng.uniform(0.1, 0.9, N_CONCEPTS))
+    scores = [
+        score("diversity", place[0], agent=agent),
+        score("diversity", place[0] - 0.01, agent=agent, space=critics[0]),
+        score("diversity", place[0] + 0.01, agent=agent, space=critics[1]),
+        score("precision", 0.5, agent=agent),
+        score("precision", 0.5, agent=agent, space=critics[0]),
+        *([score(f"recognizability_{ways}_way", place[1], agent=agent)] if ways else []),
+        score("distance_to_people", 0.0 if agent == "people" else 1.5, agent=agent),
+        *(score("diversity", value, agent=agent, concept=c) for c, value in zip(CONCEPTS, diversity, strict=True)),
+        *(
+            score("distance_to_people", value, agent=agent, concept=c)
+            for c, value in zip(CONCEPTS, diversity, strict=True)
+        ),
+        *(score("vendi", 3.0, agent=agent, concept=c, space=critics[-1]) for c in CONCEPTS),
+    ]
+    bins = np.linspace(0.2, 0.8, 3)
+    fit = np.linspace(0.2, 0.8, 9)
+    curve = {"originality": bins, "recognised": 1 - bins / 2, "lo": 0.9 - bins / 2, "hi": 1.1 - bins / 2}
+    curve |= {"fit_at": fit, "fit": 1 - fit / 2, "fit_lo": 0.9 - fit / 2, "fit_hi": 1.1 - fit / 2}
+    arrays = {
+        "agent": np.array(agent), "concepts": np.array(CONCEPTS), "notes": np.array(["few drawings"]),
+        "exemplars": shown, "drawings": drawn, "originality": rng.uniform(0.1, 1, (N_CONCEPTS, n)),
+        "recognised": rng.uniform(0, 1, (N_CONCEPTS, n)), "density": np.ones(5), "density_at": np.linspace(0, 1, 5),
+        **{f"curve_{name}": value for name, value in curve.items()},
+    }  # fmt: skip
+    config = {
+        "agent": agent, "asked": {}, "exemplar": "centre in simclr-glyphs-s0", "n": n,
+        "critics": {"see": critics[:-1], "recognise": critics[-1:]}, "scores": {"normalise": normalise, "ways": [20, 0]},
+    }  # fmt: skip
+    with open_run(folder, command=command, config=config, seed=0, data={data: "f00d"}) as run:
+        run.save(Scores.collect(scores))
+        write_npz(folder / "judged.npz", arrays)
+    return folder
+
+
+def score(name: str, value: float, **about: Any) -> Score:
+    return Score(name, float(value), (float(value) - 0.02, float(value) + 0.02), N_CONCEPTS, **about)
+
+
+class Page(HTMLParser):
+    """What a page refers to, and the text of its table cells and headings."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.sources: list[str] = []
+        self.links: list[str] = []
+        self.rows: list[list[str]] = []
+        self.tags: set[str] = set()
+        self.inside = ""
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        about = dict(attributes)
+        self.tags.add(tag)
+        self.sources += [about["src"] or ""] if "src" in about else []
+        self.links += [about["href"] or ""] if "href" in about else []
+        if tag == "tr":
+            self.rows.append([])
+        if tag in ("td", "th"):
+            self.rows[-1].append("")
+        self.inside = tag if tag in ("td", "th", "small") else self.inside
+
+    def handle_endtag(self, tag: str) -> None:
+        self.inside = "" if tag in ("td", "th") else self.inside
+
+    def handle_data(self, data: str) -> None:
+        if self.inside:
+            self.rows[-1][-1] += " " + data.strip() if self.rows[-1][-1] else data.strip()
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    there = tmp_path_factory.mktemp("runs")
+    places = {"people": (0.39, 0.97), "copies": (0.0, 1.0), "redraw@0.5": (0.25, 0.99), "redraw@2": (0.6, 0.8)}
+    return [make_run(there / f"run{k}", agent, place=place) for k, (agent, place) in enumerate(places.items())]
+
+
+@pytest.fixture(scope="module")
+def page(folders: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_comparison(tmp_path_factory.mktemp("page") / "all of them.html", folders)
+
+
+def test_the_page_needs_nothing_but_itself(page):
+    text = page.read_text(encoding="utf-8")
+    parsed = Page(text)
+    assert parsed.sources and all(source.startswith("data:image/") for source in parsed.sources)
+    assert "link" not in parsed.tags and "http" not in text and "@import" not in text and "url(" not in text
+
+
+def test_each_figure_is_beside_the_page_as_png_and_svg(page):
+    links = {link.replace("%20", " ") for link in Page(page.read_text(encoding="utf-8")).links}
+    names = [
+        "plane",
+        "curves",
+        "radar",
+        "ranked-01-people",
+        "ranked-02-copies",
+        "ranked-03-redraw-0.5",
+        "ranked-04-redraw-2",
+    ]
+    assert links == {f"all of them-figures/{name}.{ending}" for name in names for ending in ("png", "svg")}
+    assert {path.name for path in page.with_name("all of them-figures").iterdir()} == {
+        Path(link).name for link in links
+    }
+    for link in links:
+        path = page.parent / link
+        if path.suffix == ".png":
+            with Image.open(path) as picture:
+                assert min(picture.size) > 300
+        else:
+            assert ElementTree.parse(path).getroot().tag.endswith("svg")
+
+
+def test_the_table_says_each_score_with_its_interval_over_all_critics(page):
+    rows = Page(page.read_text(encoding="utf-8")).rows
+    head = next(row for row in rows if row[0] == "who")
+    assert head == [
+        "who",
+        "diversity",
+        "recognizability, 20-way",
+        "distance to people",
+    ]
+    assert ["copies", "0.000 -0.020 – 0.020", "1.000 0.980 – 1.020", "1.500 1.480 – 1.520"] in rows
+    every = {tuple(row[:2]): [cell.partition(" ")[0] for cell in row[2:]] for row in rows if len(row) == 6}
+    assert every["diversity", "simclr-glyphs-s1"] == ["0.400", "0.010", "0.260", "0.610"]
+    assert ("precision", "all") in every and ("precision", "simclr-glyphs-s0") not in every  # where it is the only one
+
+
+def test_the_values_the_table_of_concepts_can_show_are_the_scores(page, folders):
+    text = page.read_text(encoding="utf-8")
+    values = json.loads(re.search(r"const values = (.*), byConcept", text)[1])  # type: ignore[index]
+    options = re.findall(r'<option value="\d+">([^<]*)', text)
+    assert options == [
+        "diversity",
+        "distance to people",
+        "vendi",
+    ]  # those there are of single concepts, known ones first
+    for agent, folder in enumerate(folders):
+        found = {(s.name, s.concept): s for s in Scores.load(folder) if s.concept}
+        for name, rows in zip(("diversity", "distance_to_people", "vendi"), values, strict=True):
+            for concept, row in zip(CONCEPTS, rows, strict=True):
+                expected = found[name, concept]
+                assert row[agent] == pytest.approx([expected.value, *expected.ci95], rel=1e-3)
+
+
+def test_a_click_on_a_head_sorts_the_table_of_concepts(page, tmp_path):
+    """In a browser, where there is one: by a column of numbers, twice, and by another score then."""
+    browser = shutil.which("chromium") or shutil.which("google-chrome")
+    if browser is None:
+        pytest.skip("there is no chromium on this machine")
+    clicks = """<script>
+    const shown = () => [...byConcept.tBodies[0].rows].map(row => Number(row.cells[3].dataset.value));
+    const head = byConcept.tHead.rows[0].cells[3], found = [];
+    for (const act of [() => head.click(), () => head.click(), () => { choice.value = 2; choice.dispatchEvent(new Event("change")); },
+                       () => { only.value = "ER03"; only.dispatchEvent(new Event("input")); }]) { act(); found.push(shown()); }
+    found.push([...byConcept.tBodies[0].rows].filter(row => !row.hidden).length);
+    document.title = JSON.stringify(found);
+    </script>"""
+    copy = tmp_path / "clicked.html"
+    copy.write_text(page.read_text(encoding="utf-8").replace("</body>", clicks + "</body>"), encoding="utf-8")
+    flags = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"]
+    flags += [
+        "--disable-background-networking",
+        "--disable-component-update",
+        f"--user-data-dir={tmp_path / 'profile'}",
+    ]
+    said = subprocess.run(
+        [browser, *flags, "--dump-dom", copy.as_uri()], capture_output=True, text=True, timeout=120, check=True
+    )
+    falling, rising, other, _, n_shown = json.loads(html.unescape(re.search("<title>(.*?)</title>", said.stdout)[1]))  # type: ignore[index]
+    assert falling == sorted(falling, reverse=True) and len(set(falling)) == N_CONCEPTS
+    assert rising == sorted(falling)
+    assert other == [3.0] * N_CONCEPTS and n_shown == 1
+
+
+def test_one_run_alone_is_a_report(folders, tmp_path):
+    text = write_comparison(tmp_path / "one.html", folders[2:3]).read_text(encoding="utf-8")
+    assert "Where it stands" in text and (tmp_path / "one-figures" / "ranked-01-redraw-0.5.svg").is_file()
+
+
+def test_people_alone_have_no_radar(folders, tmp_path):
+    write_comparison(tmp_path / "one.html", folders[:1])
+    assert not (tmp_path / "one-figures" / "radar.png").exists()
+
+
+def test_the_same_runs_make_the_same_page(page, folders, tmp_path):
+    again = write_comparison(tmp_path / page.name, folders)
+    assert again.read_bytes() == page.read_bytes()
+
+
+def test_a_name_is_text_whatever_is_in_it(tmp_path, folders):
+    odd = make_run(tmp_path / "odd", "<b>$x^&\"'</script> 漢字")
+    page = write_comparison(tmp_path / "page.html", [folders[0], odd])
+    text = page.read_text(encoding="utf-8")
+    assert "&lt;b&gt;$x^&amp;" in text and "<b>$" not in text and text.count("</script>") == 1
+    assert (tmp_path / "page-figures" / "ranked-02-b-x-script.png").is_file()
+
+
+def test_agents_of_one_name_are_told_apart_by_their_folders(tmp_path, folders):
+    again = make_run(tmp_path / "second", "copies")
+    rows = Page(write_comparison(tmp_path / "page.html", [folders[1], again]).read_text(encoding="utf-8")).rows
+    assert {"copies (run1)", "copies (second)"} <= {row[0] for row in rows}
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"data": "omniglot/weak-test"}, r"different data, glyphs/weak-test \(12 concepts\) and omniglot"),
+        ({"exemplars": 1}, "followed different exemplars"),
+        ({"n": 4}, "at 6 and 4 drawings a concept: score both at 4"),
+        (
+            {"critics": ("simclr-glyphs-s0", "simclr-glyphs-s2", "protonet-glyphs-s0")},
+            "simclr-glyphs-s1, simclr-glyphs-s2 judged only",
+        ),
+        ({"normalise": "sample"}, "another normalise: score both with the same settings"),
+        ({"command": "spaces encode"}, "holds a run of spaces encode, no judged drawings"),
+    ],
+)
+def test_runs_that_were_asked_different_things_are_not_compared(change, says, folders, tmp_path):
+    other = make_run(tmp_path / "other", "others", **change)
+    with pytest.raises(UserError, match=says):
+        write_comparison(tmp_path / "page.html", [folders[0], other])
+    assert [path.name for path in tmp_path.iterdir()] == ["other"]  # nothing half-written
+
+
+def test_what_is_no_finished_run_is_refused_in_a_sentence(folders, tmp_path):
+    out = tmp_path / "page.html"
+    with pytest.raises(UserError, match="is no run folder"):
+        write_comparison(out, [tmp_path])
+    with pytest.raises(UserError, match="given twice"):
+        write_comparison(out, [folders[0], folders[0].parent / "." / folders[0].name])
+    with pytest.raises(UserError, match="nothing to compare"):
+        write_comparison(out, [])
+    with pytest.raises(UserError, match="something.html"):
+        write_comparison(tmp_path / "page.pdf", folders)
+    stopped = make_run(tmp_path / "stopped", "copies")
+    (stopped / "provenance.json").write_text('{"state": "running"}', encoding="utf-8")
+    with pytest.raises(UserError, match="not finished"):
+        write_comparison(out, [stopped])
+    empty = make_run(tmp_path / "empty", "copies")
+    (empty / "judged.npz").unlink()
+    with pytest.raises(UserError, match="judged.npz is missing"):
+        write_comparison(out, [empty])
+    assert not out.exists()
+
+
+def test_a_run_without_the_score_a_page_needs_says_which(tmp_path, folders):
+    lacking = make_run(tmp_path / "lacking", "copies")
+    Scores.collect([s for s in Scores.load(lacking) if s.name != "diversity"]).save(lacking)
+    with pytest.raises(UserError, match="lacking has no score diversity: score the drawings again"):
+        write_comparison(tmp_path / "page.html", [folders[0], lacking])
+
+
+def test_a_score_over_all_critics_goes_before_a_single_ones(folders):
+    run = read_judged(folders[1])
+    assert run.overall("diversity").space == "" and run.overall("diversity").value == 0.0
+    assert run.by_concept("vendi")[0].space == "protonet-glyphs-s0"  # where there is no other
+    assert run.overall("vendi") is None and run.n == N_DRAWINGS
+
+
+def test_the_plane_takes_the_first_recognizability_there_is(folders, tmp_path):
+    assert tables.main_recognizability(read_judged(folders[0])) == ("recognizability_20_way", 20)
+    few = make_run(tmp_path / "few", "copies", ways="all")
+    assert tables.main_recognizability(read_judged(few)) == ("recognizability_all_way", N_CONCEPTS)
+    none = make_run(tmp_path / "none", "copies", ways="")
+    with pytest.raises(UserError, match="none has no score of recognizability"):
+        write_comparison(tmp_path / "page.html", [none])
+
+
+def test_main_scores_are_explained_and_stand_in_order(folders, tmp_path):
+    assert tables.explain("recognizability_5_way").endswith("among 5, each seen once") and not tables.explain("vendi")
+    run = read_judged(make_run(tmp_path / "run", "copies"))
+    more = [score("recognizability_all_way", 0.9), score("copy_rate", 0.0), score("precision", 0.5)]
+    table = tables.overall_table([replace(run, scores=[*more, *run.scores])])
+    assert table.names == [
+        "diversity", "recognizability_20_way", "recognizability_all_way", "copy_rate", "distance_to_people",
+    ]  # fmt: skip
+
+
+def test_whoever_is_far_beyond_people_leaves_the_axis_to_the_others(folders):
+    people, near = (read_judged(folder) for folder in folders[:2])
+    far = replace(
+        near,
+        agent="noise",
+        originality=near.originality + 5,
+        curve=replace(near.curve, originality=near.curve.originality + 5),
+    )
+    within, (low, high) = originality_axis([people, near, far], people.curve)
+    assert within == [people, near] and 0 < low < high < 1.1
+    assert originality_axis([people, near, far], None)[0] == [people, near, far]  # without people nobody is far
+    assert originality_axis([far], people.curve)[0] == [far]
+
+
+def test_names_and_numbers_read_well():
+    assert tables.words("recognizability_all_way") == "recognizability, all-way"
+    assert tables.words("distance_to_people") == "distance to people"
+    assert [tables.number(value) for value in (0.0, 0.12345, -2.5, 12345.6)] == ["0.000", "0.123", "-2.500", "12,346"]
+
+
+def test_agents_that_differ_by_a_knob_are_a_family_in_its_order():
+    agents = ["people", "redraw@10", "redraw@0.5", "vae:2", "redraw@2", "copies", "v@x"]
+    assert figures.families(agents) == [["redraw@0.5", "redraw@2", "redraw@10"]]
+
+
+def test_an_agent_keeps_its_look_and_people_are_a_black_star():
+    look = figures.looks(["a", "people", "b"])
+    assert look["people"] == {"color": figures.INK, "marker": "*"}
+    assert look["a"] == figures.looks(["a", "b"])["a"] and look["b"] == figures.looks(["a", "b"])["b"]
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=30), st.integers(1, 6))
+@settings(deadline=None, max_examples=60)
+def test_the_most_and_the_least_are_at_either_end(values, n_each):
+    array = np.array(values)
+    rows, breaks = figures.most_and_least(array, n_each)
+    assert len(set(rows.tolist())) == len(rows) == min(len(array), 2 * n_each)
+    assert (np.diff(array[rows]) <= 0).all()
+    left = np.delete(array, rows)
+    assert breaks == ((n_each,) if len(array) > 2 * n_each else ())
+    assert all(array[rows[:n_each]].min() >= value >= array[rows[-n_each:]].max() for value in left)
+
+
+@given(st.lists(st.floats(0, 2), min_size=1, max_size=40), st.integers(1, 20))
+@settings(deadline=None, max_examples=60)
+def test_on_a_strip_each_step_shows_the_drawing_nearest_to_its_middle(originality, n):
+    values = np.array(originality)
+    middles, chosen = figures.pick_along(values, (0.0, 2.0), n)
+    half = 1.0 / n
+    expected = {}
+    for step in range(n):
+        middle = (2 * step + 1) * half
+        inside = [k for k, value in enumerate(values) if abs(value - middle) <= half * (1 + 1e-9)]
+        if inside:
+            expected[middle] = min(abs(values[k] - middle) for k in inside)
+    assert middles == pytest.approx(list(expected))
+    assert np.abs(values[chosen] - middles) == pytest.approx(list(expected.values()))
+
+
+def test_the_plane_shows_values_and_intervals_where_they_are():
+    diversity = {"people": score("diversity", 0.4), "ddpm": Score("diversity", 0.3, (0.25, 0.4), 9)}
+    recognizability = {
+        "people": score("recognizability", 0.97),
+        "ddpm": Score("recognizability", 0.8, (np.nan, np.nan), 1),
+    }
+    figure = figures.plot_plane(diversity, recognizability, chance=0.05)
+    bars = figure.axes[0].containers
+    assert [tuple(float(part[0]) for part in bar[0].get_data()) for bar in bars] == [(0.4, 0.97), (0.3, 0.8)]
+    across, along = (segments.get_segments()[0] for segments in bars[1][2])
+    assert across[:, 0] == pytest.approx([0.25, 0.4]) and along[:, 1] == pytest.approx([0.8, 0.8])
+    assert bars[0][0].get_marker() == "*"
+
+
+def test_covered_area_is_counted_once_for_each_that_covers():
+    boxes = np.array([[0.0, 0, 10, 2], [20, 0, 30, 2]])
+    others = np.array([[5.0, 1, 15, 9], [-1, -1, 4, 0.5]])
+    assert _covered(boxes, others).tolist() == [5 * 1 + 4 * 0.5, 0.0]
+
+
+def test_a_name_has_sixteen_seats_none_of_them_on_its_point():
+    corners = _seats(30.0, 11.0)
+    assert len(corners) == 16
+    over = (corners < 0).all(axis=1) & (corners > [-30.0, -11.0]).all(axis=1)
+    assert not over.any()
+
+
+def test_names_in_a_crowd_do_not_lie_on_each_other():
+    rng = seeds.rng("crowd")
+    agents = [f"model-{k}" for k in range(9)]
+    x, y = ({a: score("s", value) for a, value in zip(agents, rng.uniform(0.3, 0.6, 9), strict=True)} for _ in range(2))
+    figure = figures.plot_plane(x, y)
+    figures.render(figure)
+    boxes = np.array([Text.get_window_extent(text).extents for text in figure.axes[0].texts])
+    assert len(boxes) == 9
+    overlap = np.array([_covered(boxes[k : k + 1], np.delete(boxes, k, axis=0))[0] for k in range(9)])
+    assert (overlap < 0.1 * (boxes[:, 2:] - boxes[:, :2]).prod(axis=1)).all()
+
+
+def test_files_of_a_figure_are_the_same_bytes_again():
+    def made() -> dict[str, bytes]:
+        return figures.render(figures.plot_plane({"people": score("d", 0.4)}, {"people": score("r", 0.9)}))
+
+    assert made() == made()
+
+
+def test_a_ranked_sheet_shows_the_drawings_as_they_are():
+    rng = seeds.rng("sheet")
+    exemplars, drawings = (np.uint8(255) * (rng.random((3, *more, 64, 64)) < 0.5) for more in ((), (4,)))
+    figure = figures.plot_ranked(exemplars, drawings, ["a", "b", "c"], breaks=(2,))
+    assert len(figure.axes[0].images) == 6  # the exemplar and the line of drawings, a row each
+    png = np.asarray(Image.open(io.BytesIO(figures.render(figure)["png"])).convert("L"))
+    first = 255 - drawings[0, 0]
+    windows = np.lib.stride_tricks.sliding_window_view(png[:80], (64, 64))
+    wrong = np.array([[np.mean(windows[y, x] != first) for x in range(windows.shape[1])] for y in range(16)])
+    assert wrong.min() < 0.05
+
+
+def test_copies_have_a_curve_too():
+    """All their originalities are 0, and a density they have none."""
+    zero, one = np.zeros(3), np.ones(3)
+    curve = figures.FittedCurve(zero, one, one, one, zero, one, one, one)
+    strip = figures.Strip(zero[:1], np.zeros((1, 9, 9), np.uint8), np.zeros((1, 9, 9), np.uint8))
+    figure = figures.plot_curves({"copies": curve}, {"copies": (zero, zero)}, {"copies": strip}, extent=(-0.1, 1))
+    assert figures.render(figure)["svg"].startswith(b"<svg")
+
+
+def test_critics_that_agree_lie_on_a_line_and_their_correlation_is_said():
+    x = np.linspace(0, 1, 9)
+    figure = studies.plot_agreement(x, 2 * x + 1, [Score("spearman", 1.0, (0.9, 1.0), 9)], xlabel="a", ylabel="b")
+    axes = figure.axes[0]
+    assert axes.get_title(loc="left") == "spearman 1.00 [0.90, 1.00]"
+    dots, line = axes.lines
+    assert np.interp(dots.get_xdata(), line.get_xdata(), line.get_ydata()) == pytest.approx(dots.get_ydata())
+
+
+def test_critics_that_say_the_same_of_all_have_no_line():
+    assert len(studies.plot_agreement(np.ones(4), np.arange(4.0), [], xlabel="a", ylabel="b").axes[0].lines) == 1
+
+
+def test_the_band_along_a_number_is_the_interval():
+    scores = [score("diversity", value) for value in (0.3, 0.4, 0.5)]
+    axes = studies.plot_along({"people": ((5, 10, 20), scores)}, xlabel="n", ylabel="diversity", log=True).axes[0]
+    band = axes.collections[0].get_paths()[0].vertices
+    assert {tuple(np.round(point, 6)) for point in band} == {
+        (n, round(s.value + side, 6)) for n, s in zip((5, 10, 20), scores, strict=True) for side in (-0.02, 0.02)
+    }
+    assert axes.get_xscale() == "log" and axes.lines[0].get_ydata() == pytest.approx([0.3, 0.4, 0.5])
+
+
+def test_a_map_has_a_dot_a_drawing_and_a_colour_a_concept():
+    place = seeds.rng("map").normal(size=(12, 2))
+    concept = np.repeat(["a", "b", "c"], 4)
+    figure = studies.plot_map(
+        {"SimCLR": place, "pixels": place}, concept, dict.fromkeys("abc", np.zeros((9, 9), np.uint8))
+    )
+    for axes in figure.axes:
+        assert np.concatenate([line.get_xydata() for line in axes.lines]) == pytest.approx(place)
+        assert len({line.get_color() for line in axes.lines}) == 3
+
+
+def test_rows_show_ours_and_what_was_published():
+    rows = {"SimCLR and ProtoNet": [score("spearman", 0.8)], "light": [score("spearman", -0.2)]}
+    axes = studies.plot_rows(rows, xlabel="Spearman", published={"light": 0.79}).axes[0]
+    assert [tick.get_text() for tick in axes.get_yticklabels()] == ["light", "SimCLR and ProtoNet"]
+    found = {float(bar[0].get_xdata()[0]): float(bar[0].get_ydata()[0]) for bar in axes.containers}
+    assert found == {0.8: 1.0, -0.2: 0.0}
+    assert [0.79, 0] in [line.get_xydata()[0].tolist() for line in axes.lines if len(line.get_xydata())]
+    assert axes.get_xlim()[0] < -0.2 and axes.get_xlim()[1] > 0.8

@@ -1,0 +1,76 @@
+"""The numbers the project stands by: kept, shown, and the same when computed again."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from exemplar.cli.results import RESULTS, compute
+from exemplar.records import Score
+from exemplar.report.results import committed, differences, section
+
+PAGE = Path(__file__).parents[2] / "docs" / "results.md"
+
+
+def score(value: float, agent: str = "a") -> Score:
+    return Score("accuracy", value, (value - 0.1, value + 0.1), 10, agent=agent)
+
+
+def test_a_score_that_moved_is_named():
+    assert differences([score(0.5)], [score(0.5)]) == []
+    assert differences([score(0.5)], [score(0.5 + 1e-9)]) == []
+    assert differences([score(0.5)], [score(0.6)]) == ["accuracy a was 0.5, is 0.6"]
+    assert differences([score(0.5, "a")], [score(0.5, "b")]) == ["accuracy a is gone", "accuracy b is new"]
+
+
+def test_a_moved_interval_counts_too():
+    assert differences([Score("s", 0.5, (0.4, 0.6), 9)], [Score("s", 0.5, (0.3, 0.6), 9)])
+
+
+@pytest.mark.parametrize("name", sorted(RESULTS))
+def test_every_result_is_committed_and_on_the_page(name):
+    kept = committed(name)
+    assert kept is not None, f"exemplar results run {name} --commit"
+    result = RESULTS[name]
+    assert section(name, result.title, result.about, result.published, kept) in PAGE.read_text(encoding="utf-8")
+    known = {(s.name, s.agent) for s in kept.scores}
+    assert set(result.published) <= known  # else a published value stands beside nothing
+
+
+@pytest.mark.parametrize("name", ["official-runs-by-ink", "naming-by-pixels"])
+def test_a_quick_result_comes_out_the_same_again(name, tmp_path, real_data):
+    real_data("omniglot")
+    kept = committed(name)
+    assert kept is not None
+    scores, provenance = compute(name, tmp_path / "run", kept.seed)
+    assert differences(kept.scores, scores) == []
+    assert set(provenance["data"]) == {f"{data}/{split}" for data, split in RESULTS[name].data}
+
+
+def test_the_released_baseline_of_omniglot_is_reproduced():
+    """Modified Hausdorff distance: 38.8 % errors, as published."""
+    kept = committed("official-runs-by-ink")
+    assert kept is not None and kept.scores[0].value == pytest.approx(0.388, abs=0.001)
+
+
+def test_glyphs_are_about_as_hard_for_pixels_as_omniglot_and_harder_the_more_hands_vary():
+    kept = committed("naming-by-pixels")
+    assert kept is not None
+    value = {s.agent.removeprefix("pixels on "): s.value for s in kept.scores}
+    assert value["glyphs@0.5"] > value["glyphs@1.0"] > value["glyphs@2.0"]
+    assert abs(value["glyphs@1.0"] - value["omniglot/weak-test"]) < 0.05
+
+
+def test_numbers_in_the_readme_and_docs_have_commands():
+    """Every `exemplar …` command the README shows exists."""
+    from typer.testing import CliRunner
+
+    from exemplar.cli import app
+
+    readme = (PAGE.parent.parent / "README.md").read_text(encoding="utf-8")
+    commands = {tuple(words.split()[:2]) for words in re.findall(r"^exemplar ([a-z]+ [a-z-]+)", readme, re.MULTILINE)}
+    assert len(commands) >= 5
+    for words in commands:
+        assert CliRunner().invoke(app, [*words, "--help"]).exit_code == 0, words
