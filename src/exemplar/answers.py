@@ -1,4 +1,4 @@
-"""What a verb returns: everything the command line prints as JSON, the text it prints for people, and a short form for notebooks."""
+"""What a verb returns: what the command line prints as JSON, the text it prints for people, a short form for notebooks."""
 
 from __future__ import annotations
 
@@ -60,9 +60,9 @@ class Answer:
         for name, path in list(self.figures.items())[:1]:
             if path.is_file():
                 parts.append(_html_figure(path, name))
-        for what, path in (("Run folder", self.folder), ("Page", self.page)):
-            if path is not None:
-                parts.append(f"<p>{what}: <code>{html.escape(str(path))}</code></p>")
+        for what, place in (("Run folder", self.folder), ("Page", self.page)):
+            if place is not None:
+                parts.append(f"<p>{what}: <code>{html.escape(str(place))}</code></p>")
         return "\n".join(parts)
 
 

@@ -30,8 +30,8 @@ else:  # what the command line parses
 
 @dataclass(frozen=True)
 class Option:
-    """One argument of a verb. help: a sentence; low, high: the range, both ends included; name: on the command line, `--` and the
-    argument's own name unless given; positional: it stands by itself there; metavar: what help calls its value."""
+    """One argument of a verb. help: a sentence; low, high: the range, both ends included; name: on the command line, `--` and
+    the argument's own name unless given; positional: it stands by itself there; metavar: what help calls its value."""
 
     help: str
     low: float | None = None
@@ -52,7 +52,7 @@ class Option:
 
 @dataclass(frozen=True)
 class Argument:
-    """An argument as a signature declares it; kind: its type without the Option; default: `inspect.Parameter.empty` if it has none."""
+    """An argument as a signature declares it. kind: its type without the Option; default: `Parameter.empty` if it has none."""
 
     name: str
     kind: Any

@@ -1,7 +1,7 @@
 """The rooms of the house: the only list of them, and what each says about itself in its `room.py`.
 
-A new room is one folder and one word in ROOMS; the command line, the tour, the results page and the contract tests find the rest.
-This is the one place that imports by name, and nothing here is heavy.
+A new room is one folder and one word in ROOMS; command line, tour, results page and contract tests find the rest. This is the
+one place that imports by name, and nothing here is heavy.
 """
 
 from __future__ import annotations
@@ -68,9 +68,9 @@ def nothing() -> dict[str, Any]:
 class Room:
     """What the house needs to know about a room; what is heavy is a function, called when it is asked for.
 
-    commands: words on the command line ("score", "quickdraw-fs build") → verb of the front door; resumes: those of them that keep
-    what they have done when they are stopped; group: what the command line calls the room, its own name unless given; agents:
-    name → what it is; studies: name → what it asks; results: name → `KeptResult`; recipes: name → `Recipe` of a network of the
+    commands: words on the command line ("score", "quickdraw-fs build") → verb of the front door; resumes: those of them that
+    keep what they have done when they are stopped; group: what the command line calls the room, its own name unless given;
+    agents: name → what it is; studies: name → what it asks; results: name → `KeptResult`; recipes: name → `Recipe` of a network of the
     room's own, whose weights lie in `weights/ROOM/`; networks: name → the function that builds it.
     """
 
@@ -103,7 +103,7 @@ def list_rooms() -> Iterator[Room]:
 
 
 def collect(what: str) -> dict[str, Any]:
-    """All that the rooms call `what` ("results", "recipes", "networks"), by name; a name that two rooms use is a bug of ours."""
+    """All that the rooms call `what` ("results", "recipes", "networks"), by name. A name in two rooms is a bug of ours."""
     found: dict[str, Any] = {}
     for room in list_rooms():
         for name, value in getattr(room, what)().items():

@@ -23,7 +23,7 @@ FORM = "write file.py:NAME, or module:NAME"
 
 @contextmanager
 def guarded(failure: str) -> Iterator[None]:
-    """The user's own code runs inside. failure: what has happened if it raises, as a sentence begins ("mine.py failed to draw")."""
+    """The user's own code runs inside. failure: what has happened if it raises, as a sentence begins ("mine.py failed")."""
     try:
         with redirect_stdout(sys.stderr):
             yield

@@ -1,9 +1,9 @@
 """What is seen: sets of images with a concept, a group and a maker each; drawn here, found on disk, or fetched.
 
-    import exemplar as ex
+import exemplar as ex
 
-    drawings = ex.load("omniglot", "weak-test")     # or a folder with one sub-folder of images per concept
-    ex.images.list_data()                           # what there is, and what is on this machine
+drawings = ex.load("omniglot", "weak-test")     # or a folder with one sub-folder of images per concept
+ex.images.list_data()                           # what there is, and what is on this machine
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
 __all__ = ["fetch", "list_data", "load", "sheet", "show"]
 
-Data = Annotated[str, Option("A data set (see `exemplar data list`), a folder of images, or an npz file.", positional=True)]
+Data = Annotated[
+    str, Option("A data set (see `exemplar data list`), a folder of images, or an npz file.", positional=True)
+]
 Split = Annotated[str | None, Option("Which part; each data set has a default.")]
 Size = Annotated[int | None, Option("Resize to this many pixels a side.", low=1)]
 

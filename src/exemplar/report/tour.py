@@ -5,16 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-import numpy as np
-
 from exemplar.draw.figures.plots import plot_plane, render
 from exemplar.draw.figures.studies import known_sheet
 from exemplar.files import npz_names, read_npz
 from exemplar.learn.figures.study import objects_sheet, plot_curves
-from exemplar.records import Drawings, Predictions
-from exemplar.report.figures import plot_scores
+from exemplar.records import Drawings
 from exemplar.report.page import Chapter, Figure, write_page
-from exemplar.report.sheets import sheet_png
 from exemplar.runs import describe_run, load_scores
 from exemplar.spaces.figures import map_png, nearest_sheet, plot_named
 
@@ -33,48 +29,6 @@ def write_tour(folder: Path, rooms: Sequence[str]) -> Path:
     version = f"Exemplar {about['exemplar']}" + (f" at commit {git['commit'][:10]}" if git else "")
     footer = f"{version}, seed {about['seed']}. Run folders with every record and score: {', '.join(rooms)}, beside this page."
     return write_page(folder / "index.html", TITLE, LEAD, [*chapters, NEXT], footer)
-
-
-def images_chapter(folder: Path) -> Chapter:
-    alphabets = Drawings.load(folder)
-    spreads = Drawings.load(folder, "drawings-by-spread")
-    task = Drawings.load(folder, "drawings-of-a-task")
-    answers = Predictions.load(folder)
-    answers = answers.subset((answers["agent"] == "pixels on glyphs@1.0") & (answers["task"] == 0))
-    scores = load_scores(folder)
-    levels = [float(score.agent.rpartition("@")[2]) for score in scores]
-    usual = scores[levels.index(1.0)]
-    return Chapter(
-        "What is seen",
-        (
-            "Exemplar draws its own alphabets, so nothing needs a download. A character is a small program of strokes; the "
-            "characters of an alphabet share a vocabulary of strokes, as those of real scripts do.",
-            "A drawer has a hand: slant, size, pen, and how far each stroke strays. How much hands vary is a knob, so that "
-            "a score can be checked against a known truth.",
-            "The question in its simplest form: you have seen one drawing of each of twenty characters; whose is this new "
-            f"one? An agent that only compares pixels is right {100 * usual.value:.0f} % of the time when drawers vary as "
-            "people do. Guessing gives 5 %. How far people and learning machines get beyond that is what the rooms measure.",
-        ),
-        (
-            Figure.of_png(
-                _task_sheet(task, answers),
-                "The task: above, twenty characters, each seen once; below, ten new drawings, and under each the character "
-                "that pixels alone chose for it, green where that is right.",
-            ),
-            Figure.of_png(_alphabet_sheet(alphabets), "Three invented alphabets, every character by the same drawer."),
-            Figure.of_png(
-                _spread_sheet(spreads),
-                "The same drawing by the same ten hands; from one row to the next hands vary more. People are near 1.",
-            ),
-            Figure(
-                "Naming a new drawing among twenty characters, each seen once, by comparing pixels. Bars are 95 % intervals "
-                "over tasks.",
-                svg=plot_scores(levels, scores, xlabel="how much hands vary", ylabel="named right", chance=1 / 20),
-            ),
-        ),
-        scores,
-        "exemplar data list\nexemplar data sheet glyphs --out sheet.png\nexemplar data show path/to/your/images",
-    )
 
 
 def spaces_chapter(folder: Path) -> Chapter:
@@ -225,36 +179,5 @@ NEXT = Chapter(
 )
 
 CHAPTERS: dict[str, Callable[[Path], Chapter]] = {
-    "images": images_chapter, "spaces": spaces_chapter, "draw": draw_chapter, "learn": learn_chapter
+    "spaces": spaces_chapter, "draw": draw_chapter, "learn": learn_chapter
 }  # fmt: skip
-
-
-def _task_sheet(drawings: Drawings, answers: Predictions) -> bytes:
-    """Two rows of what was seen, one of what is new, one of what was chosen."""
-    seen, new = (drawings.image[drawings["agent"] == agent] for agent in ("seen", "new"))
-    label, predicted = (answers[column].to_numpy()[:10] for column in ("label", "predicted"))
-    rows = np.stack([seen[:10], seen[10:20], new[:10], seen[predicted]])
-    right = {(3, column): "#2e8b57" if label[column] == predicted[column] else "#c8472b" for column in range(10)}
-    return sheet_png(rows, ["seen once", "", "new", "chosen by pixels"], cell=72, frames=right)
-
-
-def _alphabet_sheet(drawings: Drawings) -> bytes:
-    """One alphabet a block, twelve characters a row, on white."""
-    alphabet = drawings["concept"].astype(str).str.partition("/")[0].to_numpy()
-    blocks = []
-    for name in dict.fromkeys(alphabet):
-        images = drawings.image[alphabet == name][:24]
-        images = np.concatenate([images, np.zeros((-len(images) % 12, *images.shape[1:]), np.uint8)])
-        blocks.append((name, images.reshape(-1, 12, *images.shape[1:])))
-    rows = np.concatenate([images for _, images in blocks])
-    labels = [name if row == 0 else "" for name, images in blocks for row in range(len(images))]
-    return sheet_png(rows, labels, cell=64)
-
-
-def _spread_sheet(drawings: Drawings) -> bytes:
-    """Rows: each character at each spread, in the order of the table; columns: drawers."""
-    n = int(drawings["index"].max()) + 1
-    images = drawings.image.reshape(-1, n, *drawings.image.shape[1:])
-    agent, concept = (drawings[key].astype(str).to_numpy()[::n] for key in ("agent", "concept"))
-    order = sorted(range(len(images)), key=lambda row: (list(dict.fromkeys(concept)).index(concept[row]), row))
-    return sheet_png(images[order], [f"{concept[row]}, {agent[row]}" for row in order], cell=64)
