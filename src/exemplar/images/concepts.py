@@ -10,7 +10,7 @@ import numpy as np
 
 from exemplar import seeds
 from exemplar.errors import UserError, unknown
-from exemplar.images.pixels import Pixels, Plain, Resized
+from exemplar.images.pixels import Decoded, Pixels, Plain, Resized
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,8 @@ class ConceptSet:
     """What is seen. Build one with `ConceptSet.of(…)`, or `exemplar.images.load(name, split)`.
 
     name: where it comes from, as in "omniglot/weak-test"; pixels: the store; index: (n,) each image's row in the store;
-    concept, group, maker: (n,) labels. Subsets and resized views share the store: they cost a few bytes an image.
+    concept, group, maker: (n,) labels; simulated: whether the package made it, so that no maker is a person. Subsets and
+    resized views share the store: they cost a few bytes per image.
     """
 
     name: str
@@ -51,6 +52,7 @@ class ConceptSet:
     concept: Labels
     group: Labels
     maker: Labels
+    simulated: bool = False
 
     @classmethod
     def of(
@@ -60,6 +62,8 @@ class ConceptSet:
         concept: Iterable[object] | Labels,
         group: Iterable[object] | Labels | None = None,
         maker: Iterable[object] | Labels | None = None,
+        *,
+        simulated: bool = False,
     ) -> ConceptSet:
         """images: (n, h, w) or (n, h, w, 3) uint8, or a store; concept, group, maker: one label an image (group and maker
         default to a single unnamed one)."""
@@ -71,7 +75,7 @@ class ConceptSet:
             if len(column.code) != n:
                 raise UserError(f"{name} has {n} images but {len(column.code)} {kind} labels: give one {kind} an image")
             columns.append(column)
-        return cls(name, pixels, np.arange(n), *columns)
+        return cls(name, pixels, np.arange(n), *columns, simulated=simulated)
 
     def __len__(self) -> int:
         return len(self.index)
@@ -124,6 +128,7 @@ class ConceptSet:
             self.concept.subset(chosen),
             self.group.subset(chosen),
             self.maker.subset(chosen),
+            self.simulated,
         )
 
     def only(self, *, concepts: Iterable[str], name: str | None = None) -> ConceptSet:
@@ -157,6 +162,12 @@ class ConceptSet:
         if (height, width) == self.shape[:2] and binarise is None:
             return self
         return replace(self, pixels=Resized(self.pixels, (height, width), binarise))
+
+    def in_memory(self) -> ConceptSet:
+        """The same set with every image decoded once, for whoever needs them again and again."""
+        if isinstance(self.pixels, Plain | Decoded):
+            return self
+        return replace(self, pixels=Decoded(self.pixels, self.index), index=np.arange(len(self)))
 
     @cached_property
     def fingerprint(self) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Protocol
 
@@ -61,6 +62,32 @@ class Plain:
 
     def digest(self, rows: np.ndarray) -> str:
         return seeds.digest("plain", [seeds.digest(self.array[part]) for part in _chunks(rows)])
+
+
+@dataclass(frozen=True, eq=False)
+class Decoded:
+    """Some rows of another store, decoded when first asked for and then kept. source: that store; origin: (n,) its rows."""
+
+    source: Pixels
+    origin: np.ndarray
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.source.shape
+
+    def __len__(self) -> int:
+        return len(self.origin)
+
+    @cached_property
+    def array(self) -> np.ndarray:
+        """(n, h, w[, 3]) uint8."""
+        return self.source.take(self.origin)
+
+    def take(self, rows: np.ndarray) -> np.ndarray:
+        return self.array[rows]
+
+    def digest(self, rows: np.ndarray) -> str:
+        return self.source.digest(self.origin[rows])
 
 
 @dataclass(frozen=True, eq=False)

@@ -75,6 +75,7 @@ def load_glyphs(split: str, config: GlyphsConfig = DEFAULT) -> ConceptSet:
         concept=[concept for concept in concepts for _ in drawers],
         group=[concept.split("/")[0] for concept in concepts for _ in drawers],
         maker=drawers * len(concepts),
+        simulated=True,
     )
 
 

@@ -63,7 +63,8 @@ def load_objects(split: str, config: ObjectsConfig = DEFAULT) -> ConceptSet:
         else photographs(Path(config.backgrounds), config.size)
     )
     pictures = Pictures(table, seen_before, config.size, config.seed)
-    return ConceptSet.of(f"objects/{split}", pictures, table.concept, maker=[f"view{k:03d}" for k in table.index])
+    views_of = [f"view{k:03d}" for k in table.index]
+    return ConceptSet.of(f"objects/{split}", pictures, table.concept, maker=views_of, simulated=True)
 
 
 def views(split: str, config: ObjectsConfig = DEFAULT) -> Views:
