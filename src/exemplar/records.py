@@ -248,10 +248,20 @@ class Score:
             raise UserError(f"the score {self.name} is {self.value}: it cannot be computed from these records")
 
     @classmethod
-    def of(cls, name: str, estimate: Estimate, *, n: int | None = None, **labels: str) -> Score:
-        """An estimate as a score. n: other than the estimate's; labels: agent, concept, space, variant."""
+    def of(
+        cls,
+        name: str,
+        estimate: Estimate,
+        *,
+        n: int | None = None,
+        agent: str = "",
+        concept: str = "",
+        space: str = "",
+        variant: str = "",
+    ) -> Score:
+        """An estimate as a score. n: other than the estimate's."""
         value, lo, hi = (float(part) for part in (estimate.value, estimate.lo, estimate.hi))
-        return cls(name, value, (lo, hi), int(estimate.n if n is None else n), **labels)
+        return cls(name, value, (lo, hi), int(estimate.n if n is None else n), agent, concept, space, variant)
 
     @property
     def label(self) -> str:

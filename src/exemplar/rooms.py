@@ -70,8 +70,8 @@ class Room:
 
     commands: words on the command line ("score", "quickdraw-fs build") → verb of the front door; resumes: those of them that
     keep what they have done when they are stopped; group: what the command line calls the room, its own name unless given;
-    agents: name → what it is; studies: name → what it asks; results: name → `KeptResult`; recipes: name → `Recipe` of a network of the
-    room's own, whose weights lie in `weights/ROOM/`; networks: name → the function that builds it.
+    agents: name → what it is; studies: name → what it asks; results: name → `KeptResult`; recipes: name → `Recipe` of a
+    network of the room's own, whose weights lie in `weights/ROOM/`; networks: name → the function that builds it.
     """
 
     name: str

@@ -26,13 +26,15 @@ from datetime import UTC, datetime
 from importlib import metadata
 from itertools import takewhile
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from exemplar import __version__, engine
+from exemplar.answers import Answer, as_rows, format_pairs, format_scores, format_table
 from exemplar.errors import UserError
 from exemplar.files import PART, whole_file
+from exemplar.options import Option, Place, verb
 from exemplar.records import Score, Scores, Table
 from exemplar.store import Store, package_sources
 
@@ -148,6 +150,39 @@ def describe_run(folder: Path | str) -> dict[str, Any]:
 def load_scores(folder: Path | str) -> list[Score]:
     """The scores of a run; none if it has not got that far."""
     return list(Scores.load(folder)) if (Path(folder) / "scores.parquet").is_file() else []
+
+
+@verb
+def show_runs(
+    folder: Annotated[Place, Option("Where to look; all folders below are searched.", positional=True)] = Path(),
+) -> Answer:
+    """The runs below a folder, with their state."""
+    place = Path(folder).expanduser()
+    if not place.is_dir():
+        raise UserError(f"there is no folder {folder}")
+    found = [describe_run(path) for path in list_runs(place)]
+    header = ("folder", "command", "seed", "variant", "state", "seconds")
+    rows = []
+    for run in found:
+        done = run["provenance"]
+        state, seconds = done.get("state"), done.get("duration_s", "")
+        rows.append((run["folder"], run["command"], run["seed"], run["variant"], state, seconds))
+    text = format_table(header, rows) if rows else f"no runs below {place.resolve()}"
+    return Answer(values={"runs": found}, text=text)
+
+
+@verb
+def show_run(folder: Annotated[Place, Option("A run folder.", positional=True)]) -> Answer:
+    """What one run was asked, where it ran, and its scores."""
+    place = Path(folder).expanduser()
+    about, scores = describe_run(place), load_scores(place)
+    about["scores"] = as_rows(scores)
+    provenance = about["provenance"]
+    facts: dict[str, Any] = {key: about[key] for key in ("command", "config", "seed", "variant", "data")}
+    facts |= {key: provenance.get(key, "") for key in ("state", "duration_s", "exemplar", "git", "host")}
+    facts["tables"] = ", ".join(about["tables"])
+    text = format_pairs(facts) + (f"\n\n{format_scores(scores)}" if scores else "")
+    return Answer(values=about, text=text, scores=Scores.collect(scores) if scores else None, folder=place)
 
 
 def plain(value: Any) -> Any:

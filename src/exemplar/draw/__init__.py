@@ -1,1 +1,298 @@
-"""Draw another one: drawings made after one exemplar, by whomever, and how diverse, recognizable and original they are."""
+"""Draw another one: one drawing of each concept is shown, others are made. How diverse, recognizable and original are they?
+
+import exemplar as ex
+
+scored = ex.draw.score("samples/", data="omniglot")     # a folder with one sub-folder of images per concept
+scored.scores.frame                                     # every score with its interval, as a pandas DataFrame
+ex.draw.compare(["human", "copies", scored.folder], data="omniglot", html="page.html")
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from exemplar.options import Address, Engine, Names, Option, Place, Seed, Workers, make_backend, verb
+
+if TYPE_CHECKING:
+    from exemplar.answers import Answer
+    from exemplar.draw.adapting import sample_maml_episodes
+    from exemplar.draw.checking import CheckedAgent
+    from exemplar.draw.critics import Critics, load_critics
+    from exemplar.draw.drawings import read_drawings
+    from exemplar.draw.encoding import encode_drawings
+    from exemplar.draw.measures.generalization import best_envelope, generalization_curve
+    from exemplar.draw.measures.human_distance import Reference, family_medians, fit_reference, load_reference
+    from exemplar.draw.quickdraw_fs import load_task
+    from exemplar.draw.sampling import SampledDrawings
+    from exemplar.draw.scores import ScoreConfig, score_features
+    from exemplar.draw.scoring import ScoredAnswer, compute_scores
+    from exemplar.draw.studying import StudyAnswer
+    from exemplar.draw.tasks import DrawingTask, make_task
+    from exemplar.records import Drawings
+
+    Drawer = str | Path | Drawings | Callable[..., Any]
+    Drawers = Sequence[str | Path | ScoredAnswer]
+    Agent = str | Callable[..., Any]
+else:  # what the command line parses
+    Drawer, Drawers, Agent = str, list[str], str
+
+__all__ = [
+    "Critics",
+    "DrawingTask",
+    "Reference",
+    "ScoreConfig",
+    "best_envelope",
+    "build_quickdraw",
+    "check_agent",
+    "cluster_quickdraw",
+    "compare",
+    "compute_scores",
+    "encode_drawings",
+    "family_medians",
+    "fit_reference",
+    "generalization_curve",
+    "list_agents",
+    "load_critics",
+    "load_reference",
+    "load_task",
+    "make_task",
+    "read_drawings",
+    "sample",
+    "sample_maml_episodes",
+    "score",
+    "score_features",
+    "study",
+]
+# names without a command → the module they are imported from when first used
+FROM = {
+    "Critics": "critics",
+    "DrawingTask": "tasks",
+    "Reference": "measures.human_distance",
+    "ScoreConfig": "scores",
+    "best_envelope": "measures.generalization",
+    "compute_scores": "scoring",
+    "encode_drawings": "encoding",
+    "family_medians": "measures.human_distance",
+    "fit_reference": "measures.human_distance",
+    "generalization_curve": "measures.generalization",
+    "load_critics": "critics",
+    "load_reference": "measures.human_distance",
+    "load_task": "quickdraw_fs",
+    "make_task": "tasks",
+    "read_drawings": "drawings",
+    "sample_maml_episodes": "adapting",
+    "score_features": "scores",
+}
+
+WHO = (
+    "Who drew: a folder with one sub-folder of images per concept, an npz of images and concept, a Drawings record, a run "
+    "folder; a function, file.py:function or module:function; an agent of the room (exemplar draw agents), such as copies or "
+    "redraw@2; human, people's own drawings in the data; or simulated, those of the package's simulated drawers."
+)
+FIT = "`fit` for the effect the paper reports of its own"
+Who = Annotated[Drawer, Option(WHO, positional=True, metavar="WHO")]
+Data = Annotated[str, Option("What was drawn: a data set, a folder, or an npz.")]
+Split = Annotated[str | None, Option("Which part of the data; weak-test where there is one.")]
+Exemplar = Annotated[
+    str,
+    Option("Which drawing is shown: centre (or centre:SPACE), drawer:NAME, random, or kept in an npz of QuickDraw-FS."),
+]
+Number = Annotated[
+    int | None, Option("Drawings of each concept; as many as the data's own drawers made unless given.", low=3)
+]
+Name = Annotated[str | None, Option("What to call whoever drew, in tables and figures.")]
+Invert = Annotated[bool, Option("The drawings are dark ink on bright paper: invert them.")]
+Size = Annotated[int | None, Option("Read images at this many px, where they differ.", low=1)]
+AllowSeen = Annotated[bool, Option("Allow critics that were trained on these concepts; the result says so.")]
+Normalise = Annotated[
+    str,
+    Option(
+        "What features are divided by: sample, each drawing's own deviation, or people, the spread of all of theirs."
+    ),
+]
+See = Annotated[Names, Option("A space for diversity and originality, FOLDER/NAME for your own; may be repeated.")]
+Recognise = Annotated[Names, Option("A space for recognizability, likewise; may be repeated.")]
+Out = Annotated[Place | None, Option("The run folder; one below runs/draw unless given.")]
+
+
+@verb
+def score(
+    who: Who,
+    data: Data,
+    split: Split = None,
+    exemplar: Exemplar = "centre",
+    n: Number = None,
+    agent: Name = None,
+    invert: Invert = False,
+    size: Size = None,
+    allow_seen: AllowSeen = False,
+    see: See = (),
+    recognise: Recognise = (),
+    normalise: Normalise = "sample",
+    training: Annotated[
+        str | None, Option("What the agent was trained on, such as omniglot/weak-train: are there copies of it?")
+    ] = None,
+    out: Out = None,
+    seed: Seed = 0,
+) -> ScoredAnswer:
+    """How diverse, recognizable and original drawings are, whoever made them, and how far from people's.
+
+    Returns:
+        An answer whose `scores` hold every score overall, per concept and per critic, `overall` those over all concepts and
+        critics, `warnings` what may be a mistake, `folder` the run.
+
+    >>> import exemplar as ex
+    >>> copies = ex.draw.score("copies", data="glyphs", n=3, out="copies")
+    >>> copies["diversity"]["value"], copies["recognizability_20_way"]["value"]
+    (0.0, 1.0)
+    """
+    from exemplar.draw.requests import Request
+    from exemplar.draw.scoring import score_request
+
+    critics = tuple(see or ()), tuple(recognise or ())
+    request = Request(data, split, exemplar, n, seed, allow_seen, *critics, training, normalise)
+    return score_request(request, who, agent=agent, invert=invert, size=size, out=out)
+
+
+@verb
+def compare(
+    who: Annotated[
+        Drawers, Option(f"Run folders of `draw score`, or what it takes. {WHO}", positional=True, metavar="A B …")
+    ],
+    html: Annotated[Place, Option("The page to write; figures go beside it.")] = Path("comparison.html"),
+    data: Annotated[str | None, Option("What was drawn; that of the first run folder unless given.")] = None,
+    split: Split = None,
+    exemplar: Exemplar = "centre",
+    n: Number = None,
+    invert: Invert = False,
+    size: Size = None,
+    allow_seen: AllowSeen = False,
+    see: See = (),
+    recognise: Recognise = (),
+    normalise: Normalise = "sample",
+    seed: Seed = 0,
+) -> Answer:
+    """One page about several drawers: the plane, curves, concepts and sheets. The data's own drawers are added if they are
+    not among them."""
+    from exemplar.draw.comparing import compare_request
+    from exemplar.draw.requests import Request
+
+    critics = tuple(see or ()), tuple(recognise or ())
+    request = Request(data or "", split, exemplar, n, seed, allow_seen, *critics, None, normalise)
+    is_default = request == Request("", None, "centre", None, 0, False, (), (), None, "sample")
+    return compare_request(request, list(who), html, invert=invert, size=size, is_default=is_default)
+
+
+@verb
+def sample(
+    agent: Annotated[
+        Agent,
+        Option("Who draws: an agent of the room, or a function of yours, file.py:function.", positional=True),
+    ],
+    data: Data,
+    split: Split = None,
+    exemplar: Exemplar = "centre",
+    n: Number = None,
+    out: Annotated[Place | None, Option("The folder to write; one below runs/draw unless given.")] = None,
+    seed: Seed = 0,
+) -> SampledDrawings:
+    """Let an agent draw: a record of its drawings, and a sheet to look at. `draw score` takes the folder.
+
+    Returns:
+        An answer whose `drawings` is the record, and whose `figures` hold the sheet.
+    """
+    from exemplar.draw.sampling import sample_into_folder
+
+    return sample_into_folder(agent, data, split, exemplar, n, out, seed)
+
+
+@verb
+def study(
+    name: Annotated[str, Option("A study; a name that does not exist lists them.", positional=True)],
+    data: Annotated[str, Option("A data set, a folder, or an npz.")] = "glyphs",
+    split: Split = None,
+    out: Out = None,
+    seed: Seed = 0,
+) -> StudyAnswer:
+    """One of the room's experiments: its scores, records, figures and a page in a run folder."""
+    from exemplar.draw.studying import run_study
+
+    return run_study(name, data, split, out, seed)
+
+
+@verb
+def list_agents() -> Answer:
+    """The agents of the room, one line each."""
+    from exemplar.draw.checking import describe_agents
+
+    return describe_agents()
+
+
+@verb
+def check_agent(
+    agent: Annotated[Agent, Option("An agent of yours, file.py:function, or one of the room.", positional=True)],
+    data: Annotated[str, Option("The drawings to check it on: a data set, a folder, or an npz.")] = "glyphs",
+    concepts: Annotated[int, Option("How many of its concepts.", low=2)] = 8,
+    seed: Seed = 0,
+) -> CheckedAgent:
+    """Whether an agent keeps the room's contract, sample(exemplars, n, rng); says what is wrong with it, one finding per line.
+
+    >>> import exemplar as ex
+    >>> ex.draw.check_agent("copies").ok
+    True
+    """
+    from exemplar.draw.checking import check_drawing_agent
+
+    return check_drawing_agent(agent, data, concepts, seed)
+
+
+@verb
+def cluster_quickdraw(
+    out: Annotated[Place, Option("The run's folder; one that was stopped resumes there.")] = Path("quickdraw-clusters"),
+    folder: Annotated[
+        Place | None, Option("Where the files of Quick, Draw! are; the data's place unless given.")
+    ] = None,
+    form: Annotated[str, Option("strokes (.ndjson) or bitmaps (.npy).")] = "strokes",
+    space: Annotated[str, Option("Where distances are measured; FOLDER/NAME for your own.")] = "simclr-quickdraw-s0",
+    set_aside: Annotated[int, Option("Drawings of each category that come first and are left out.", low=0)] = 15_000,
+    drawings: Annotated[int, Option("Drawings of each category that are clustered, at most.", low=1)] = 5_000,
+    clusters: Annotated[int, Option("Clusters per category.", low=2)] = 6,
+    device: Annotated[str, Option("cpu, cuda or cuda:N; a GPU wants --engine here.")] = "cpu",
+    engine: Engine = "pool",
+    workers: Workers = None,
+    address: Address = None,
+    seed: Seed = 0,
+) -> Answer:
+    """Steps 1 to 4 of QuickDraw-FS: encode each category's drawings and cluster them, one category at a time."""
+    from exemplar.draw.quickdraw_fs.building import cluster_data
+
+    backend = make_backend(engine, workers, address)
+    return cluster_data(out, folder, form, space, set_aside, drawings, clusters, device, backend, seed)
+
+
+@verb
+def build_quickdraw(
+    clusters: Annotated[Place, Option("The folder that `cluster` wrote.", positional=True)],
+    out: Annotated[Place, Option("The run's folder: the data, the sheet, the verdicts.")] = Path("quickdraw-fs"),
+    smallest: Annotated[int, Option("Drawings a cluster must have.", low=1)] = 500,
+    max_spread: Annotated[str, Option(f"Mean distance to the centre, at most; {FIT}.")] = "fit",
+    min_distance: Annotated[str, Option(f"Between two centres, at least; {FIT}.")] = "fit",
+    each: Annotated[int, Option("Drawings kept of a concept, with its exemplar.", low=2)] = 500,
+    train_share: Annotated[float, Option("Of the concepts.")] = 550 / 665,
+    drop: Annotated[Names, Option("A cluster to remove by hand, such as cat-3; may be repeated.")] = (),
+    seed: Seed = 0,
+) -> Answer:
+    """Steps 5 to 8 of QuickDraw-FS: remove small, spread and close clusters, keep an exemplar and drawings of the others, and
+    split them."""
+    from exemplar.draw.quickdraw_fs.building import build_from_clusters
+
+    return build_from_clusters(clusters, out, smallest, max_spread, min_distance, each, train_share, drop, seed)
+
+
+def __getattr__(name: str) -> Any:
+    if name in FROM:
+        return getattr(import_module(f"exemplar.draw.{FROM[name]}"), name)
+    raise AttributeError(f"module 'exemplar.draw' has no attribute {name!r}")

@@ -1,99 +1,82 @@
-"""Who judges drawings: the spaces in which they are seen (SimCLR), and those that recognise them (ProtoNet, MAML)."""
+"""Who scores drawings: the spaces of diversity and originality (SimCLR), and those that recognise (ProtoNet)."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-import numpy as np
-
-from exemplar.draw.tasks import DrawingTask, family_of
+from exemplar.draw.tasks import family_of
 from exemplar.errors import UserError
 from exemplar.images.concepts import ConceptSet
-from exemplar.spaces.space import NetworkSpace, Space, encode_kept
+from exemplar.spaces.space import Space
 from exemplar.spaces.zoo import check_unseen, list_spaces, load_space
 
 
 @dataclass(frozen=True, eq=False)
 class Critics:
-    """see: the spaces of diversity and originality, one a training seed; recognise: those of recognizability, likewise.
+    """see: the spaces of diversity and originality, one per training seed; recognise: those of recognizability, likewise.
 
-    allow_seen: whether they may have been trained on concepts they judge. adapt: a MAML network, for sampled episodes.
+    allow_seen: whether they may have been trained on concepts they score.
     """
 
     see: tuple[Space, ...]
     recognise: tuple[Space, ...]
     allow_seen: bool = False
-    adapt: NetworkSpace | None = None
 
     def __post_init__(self) -> None:
         if not self.see or not self.recognise:
             raise UserError(
-                "drawings need a space to be seen in and one to be recognised in: give at least one of each"
+                "Drawings need a space for diversity and one for recognizability: give at least one of each."
             )
         for names in ([space.name for space in self.see], [space.name for space in self.recognise]):
             if again := [name for name in names if names.count(name) > 1]:
-                raise UserError(f"the critic {again[0]} is named twice: name each once")
+                raise UserError(f"The critic {again[0]} is named twice: name each once.")
 
-    def count_seen(self, concepts: Sequence[str], data_name: str) -> int:
+    @property
+    def names(self) -> dict[str, list[str]]:
+        """see and recognise → the names of their spaces."""
+        return {kind: [space.name for space in getattr(self, kind)] for kind in ("see", "recognise")}
+
+    def count_seen(self, data: ConceptSet) -> int:
         """On how many of the concepts a critic was trained, of those with a card; any is an error unless allowed."""
-        spaces = [*self.see, *self.recognise, *([self.adapt] if self.adapt else [])]
+        spaces = (*self.see, *self.recognise)
         cards = [card for space in spaces if (card := getattr(space, "card", None)) is not None]
-        return max((check_unseen(card, concepts, data_name, allow_seen=self.allow_seen) for card in cards), default=0)
+        return max(
+            (check_unseen(card, data.concepts, data.name, allow_seen=self.allow_seen) for card in cards), default=0
+        )
 
-
-@dataclass(frozen=True, eq=False)
-class Seen:
-    """One critic's features. drawn: (k, n, d) float32; exemplars: (k, d); people: (k, n, d), or None where there are too few;
-    training: (p, d), or None."""
-
-    space: str
-    drawn: np.ndarray
-    exemplars: np.ndarray
-    people: np.ndarray | None
-    training: np.ndarray | None
+    def find(self, name: str) -> Space:
+        """A space by name: the critic of that name if there is one (it is loaded already), else from the zoo."""
+        return next((space for space in self.see if space.name == name), None) or load_space(name)
 
 
 def load_critics(
-    data_name: str,
-    *,
-    allow_seen: bool = False,
-    see: Sequence[str] = (),
-    recognise: Sequence[str] = (),
-    adapt: str | None = None,
+    data_name: str, *, allow_seen: bool = False, see: Sequence[str] = (), recognise: Sequence[str] = ()
 ) -> Critics:
-    """The critics of a data set, every seed that ships, or those named. `score_drawings` checks what they were trained on."""
+    """The critics of a data set, every seed that ships, or those named.
+
+    What they were trained on is checked by `count_seen`, before anything long begins.
+    """
     family = family_of(data_name)
     return Critics(
         tuple(load_space(name) for name in see or _every_seed(f"simclr-{family}")),
         # the last layer, which the loss sees
         tuple(load_space(name, layer="") for name in recognise or _every_seed(f"protonet-{family}")),
         allow_seen,
-        load_space(adapt) if adapt else None,
     )
 
 
-def look(
-    space: Space,
-    drawings: np.ndarray,
-    task: DrawingTask,
-    people: np.ndarray | None,
-    *,
-    training: ConceptSet | None = None,
-    device: str = "auto",
-) -> Seen:
-    """What a critic sees. drawings: (k, n, h, w) uint8; people: (k, n) rows of the task's data, or None."""
-    k, n = drawings.shape[:2]
-    drawn = space.encode(drawings.reshape(k * n, *drawings.shape[2:]), device=device)
-    data = encode_kept(space, task.data, device=device)
-    return Seen(
-        space.name,
-        drawn.reshape(k, n, -1),
-        data[task.exemplar],
-        None if people is None else data[people],
-        None if training is None else encode_kept(space, training, device=device),
-    )
+def load_unseen_critics(data: ConceptSet, *, see: Sequence[str] = (), recognise: Sequence[str] = ()) -> Critics:
+    """The critics of a data set, or those named, if they were trained on none of its concepts."""
+    critics = load_critics(data.name, see=see, recognise=recognise)
+    critics.count_seen(data)
+    return critics
+
+
+def with_feature_layers(critics: Critics) -> Critics:
+    """The same critics, but recognition's networks by the layer in which diversity is measured, not by their output."""
+    return replace(critics, recognise=tuple(load_space(space.name) for space in critics.recognise))
 
 
 def _every_seed(stem: str) -> list[str]:

@@ -5,31 +5,33 @@ sample(exemplars, n, rng) -> (k, n, h, w)     # exemplars: (k, h, w) float32 in 
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, redirect_stdout
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from exemplar import seeds
-from exemplar.draw.tasks import DrawingTask, as_drawings
+from exemplar.draw.tasks import FEWEST, DrawingTask, as_drawings
 from exemplar.errors import UserError, shortened, unknown
-from exemplar.files import first_line
 from exemplar.images.concepts import ConceptSet
 from exemplar.images.folder import composed, load_folder, load_npz
 from exemplar.records import Drawings
 from exemplar.spaces.inputs import as_bytes
+from exemplar.user_code import guarded
 
 Sample = Callable[[np.ndarray, int, np.random.Generator], np.ndarray]
-FEWEST = 3  # drawings of a concept: with fewer there is no telling how sure a score is
 TINY = 16  # px: below, a character can no longer be read
 LAYOUT = "give a folder with one sub-folder of images per concept, an npz, a Drawings record or a run folder"
 
 
 def read_drawings(
-    path: Path | str, task: DrawingTask, *, agent: str | None = None, invert: bool = False, size: int | None = None
+    path: Path | str | Drawings,
+    task: DrawingTask,
+    *,
+    agent: str | None = None,
+    invert: bool = False,
+    size: int | None = None,
 ) -> Drawings:
     """Drawings of every concept of the task, whoever made them.
 
@@ -37,6 +39,8 @@ def read_drawings(
     record (its parquet) or a run folder that holds one. agent: who drew, by default the record's, or the path's own name;
     invert: for dark ink on bright paper; size: px, where the files of a folder differ in size.
     """
+    if isinstance(path, Drawings):
+        return _of_record(path, task, "the record", agent, invert)
     path = Path(path).expanduser()
     if not path.exists():
         raise UserError(f"there is no {path}: {LAYOUT}")
@@ -69,7 +73,7 @@ def sample_drawings(sample: Sample, task: DrawingTask, *, agent: str | None = No
     """The task's n drawings of each concept by anything that can be called; its randomness is its name's and the seed's."""
     agent = agent or str(getattr(sample, "__name__", type(sample).__name__))
     exemplars = task.exemplars.astype(np.float32) / 255
-    with foreign(f"{agent} failed to draw"):
+    with guarded(f"{agent} failed to draw"):
         images = np.asarray(sample(exemplars, task.n, seeds.rng("draw", agent, seed)))
     k, n = len(task.concepts), task.n
     if images.ndim != 4 or images.shape[:2] != (k, n):
@@ -85,19 +89,6 @@ def sample_drawings(sample: Sample, task: DrawingTask, *, agent: str | None = No
         raise UserError(f"the drawings of {agent} cannot be used: {problem}") from problem
     _check_drawings(drawings, agent)
     return drawings
-
-
-@contextmanager
-def foreign(failure: str) -> Iterator[None]:
-    """The user's own code runs inside: what it prints goes to standard error, since standard output is for answers, and
-    whatever it raises is for the user to mend, exits too. failure: what happened then, as a sentence begins."""
-    try:
-        with redirect_stdout(sys.stderr):
-            yield
-    except UserError:
-        raise
-    except (Exception, SystemExit) as problem:
-        raise UserError(f"{failure} ({type(problem).__name__}: {first_line(problem)}): mend it") from problem
 
 
 def stack(drawings: Drawings, task: DrawingTask, n: int | None = None) -> np.ndarray:
@@ -116,8 +107,8 @@ def stack(drawings: Drawings, task: DrawingTask, n: int | None = None) -> np.nda
     return as_bytes(drawings.image[rows.ravel()]).reshape(*rows.shape, *drawings.image.shape[1:])
 
 
-def doubts(drawings: Drawings, task: DrawingTask) -> tuple[str, ...]:
-    """What may be a mistake, or may be meant: one sentence each, for the user to judge."""
+def find_warnings(drawings: Drawings, task: DrawingTask) -> tuple[str, ...]:
+    """What may be a mistake, or may be intended: one sentence each, for the user to decide."""
     counts = np.bincount(_place(drawings["concept"], task, "the record"), minlength=len(task.concepts))
     images = stack(drawings, task)
     k, n = images.shape[:2]
@@ -125,7 +116,7 @@ def doubts(drawings: Drawings, task: DrawingTask) -> tuple[str, ...]:
     found = []
     if is_on_white(images) != is_on_white(task.exemplars):
         paper = "dark ink on bright paper" if is_on_white(images) else "bright ink on dark paper"
-        found.append(f"{who} look like {paper}, unlike the exemplars: --invert turns them round")
+        found.append(f"{who} look like {paper}, unlike the exemplars: --invert inverts them")
     if is_on_white(task.exemplars):
         found.append(f"{task.data.name} looks like dark ink on bright paper, critics expect the opposite: invert it")
     flat = images.reshape(k, n, -1)
@@ -133,11 +124,11 @@ def doubts(drawings: Drawings, task: DrawingTask) -> tuple[str, ...]:
     if blank:
         found.append(f"{blank} of {who} are blank")
     if np.array_equal(flat.min(axis=1), flat.max(axis=1)):
-        found.append(f"{who} are the same image over and over within each concept: diversity is 0")
+        found.append(f"{who} are the same image repeated within each concept: diversity is 0")
     if n < task.n:
         found.append(f"{who} are {n} of some concept, fewer than the {task.n} asked for: everyone is compared at {n}")
     if left := counts.sum() - k * n:
-        found.append(f"{who} are compared at {n} a concept, the first ones: {left} are not used")
+        found.append(f"{who} are compared at {n} per concept, the first ones: {left} are not used")
     return tuple(found)
 
 
@@ -195,8 +186,8 @@ def _place(concepts: object, task: DrawingTask, where: str) -> np.ndarray:
     strange = [str(word) for word in words.categories if word not in known]
     if strange:
         problem = unknown(f"concept in {task.data.name}", strange[0], known)
-        several = "a concept" if len(strange) == 1 else f"{len(strange)} concepts"
-        raise UserError(f"{where} has drawings of {several} nobody asked for: {problem}")
+        several = "1 concept that is" if len(strange) == 1 else f"{len(strange)} concepts that are"
+        raise UserError(f"{where} contains {several} not part of the task: {problem}")
     missing = [name for name in task.concepts if name not in set(words.categories)]
     if missing:
         raise UserError(
@@ -224,7 +215,7 @@ def _check_drawings(drawings: Drawings, where: str) -> None:
     if counts.min() < FEWEST:
         few = shortened(counts.index[counts < FEWEST], 3)
         raise UserError(
-            f"{where} has fewer than {FEWEST} drawings of {few}: how they differ, and how sure that is, needs {FEWEST} or more"
+            f"{where} has fewer than {FEWEST} drawings of {few}: diversity and its interval need {FEWEST} or more"
         )
     if np.array_equal(drawings.image.min(axis=0), drawings.image.max(axis=0)):
-        raise UserError(f"{where}: all {len(drawings)} drawings are one and the same image: look how they were saved")
+        raise UserError(f"{where}: all {len(drawings)} drawings are the same image: check how they were saved")

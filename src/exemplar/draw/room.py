@@ -1,8 +1,48 @@
-"""What the house needs to know about this room."""
+"""What the house needs to know about the room `draw`."""
 
 from __future__ import annotations
 
-from exemplar.rooms import Room
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from exemplar.rooms import KeptResult, Room, TourChapter
+
+
+def _agents() -> Mapping[str, str]:
+    from exemplar.draw.agents import AGENTS
+
+    return {name: agent.what for name, agent in AGENTS.items()}
+
+
+def _studies() -> Mapping[str, str]:
+    from exemplar.draw.studies import STUDIES
+
+    return {name: study.title for name, study in STUDIES.items()}
+
+
+def _results() -> Mapping[str, KeptResult]:
+    from exemplar.draw.studies import RESULTS
+
+    return RESULTS
+
+
+def _recipes() -> Mapping[str, Any]:
+    from exemplar.draw.agents import AGENTS
+
+    return {name: recipe for agent in AGENTS.values() for name, recipe in agent.recipes.items()}
+
+
+def _networks() -> Mapping[str, Callable[..., Any]]:
+    from exemplar.draw.agents import AGENTS
+
+    return {name: build for agent in AGENTS.values() for name, build in agent.networks.items()}
+
+
+def _tour() -> TourChapter:
+    from exemplar.draw.tour import CHAPTER
+
+    return CHAPTER
+
 
 ROOM = Room(
     name="draw",
@@ -19,4 +59,10 @@ ROOM = Room(
         "quickdraw-fs build": "build_quickdraw",
     },
     resumes=("score", "compare", "quickdraw-fs cluster"),
+    agents=_agents,
+    studies=_studies,
+    results=_results,
+    recipes=_recipes,
+    networks=_networks,
+    tour=_tour,
 )

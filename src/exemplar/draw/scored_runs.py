@@ -1,4 +1,4 @@
-"""Runs of `exemplar draw score`, read back for a page: what was judged, and whether runs can be compared at all."""
+"""Runs of `exemplar draw score`, read back for a page: what was scored, and whether runs can be compared at all."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ from exemplar.records import Score
 from exemplar.runs import describe_run, load_scores
 
 COMMAND = "draw score"
+SCORED = "scored.npz"  # what a page needs besides the tables
+BEFORE = "judged.npz"  # what earlier versions called it
 ARRAYS = {
     "concepts": ("U", 1), "exemplars": ("u", 3), "originality": ("f", 2), "recognised": ("f", 2), "density": ("f", 1),
     "density_at": ("f", 1), "agent": ("U", 0), "notes": ("U", 1),
@@ -26,7 +28,7 @@ CURVE = [field.name for field in fields(FittedCurve)]
 
 
 @dataclass(frozen=True, eq=False)
-class JudgedRun:
+class ScoredRun:
     """One agent's drawings and what they are worth.
 
     about: config.json and provenance.json; concepts: (k,) names; exemplars: (k, h, w) uint8, ink 255; originality,
@@ -78,17 +80,17 @@ class JudgedRun:
         return [self._best.get((name, concept)) for concept in self.concepts]
 
     def drawings(self) -> np.ndarray:
-        """(k, n, h, w) uint8, ink 255; read anew at each call, since those of many agents do not fit in memory."""
-        found = read_npz(self.folder / "judged.npz", drawings=("u", 4))["drawings"]
+        """(k, n, h, w) uint8, ink 255; read again at each call, since those of many agents do not fit in memory."""
+        found = read_npz(scored_file(self.folder), drawings=("u", 4))["drawings"]
         _check_fit(self.folder, "drawings", found.shape[:2], self.originality.shape)
         return found
 
 
-def describe_judged(folder: Path) -> dict[str, Any]:
+def describe_scored(folder: Path) -> dict[str, Any]:
     """config.json and provenance.json of a finished run of `exemplar draw score`."""
     about = describe_run(folder)
     if (command := about.get("command")) != COMMAND:
-        raise UserError(f"{folder} holds a run of {command}, no judged drawings: give a run of exemplar {COMMAND}")
+        raise UserError(f"{folder} holds a run of {command}, no scored drawings: give a run of exemplar {COMMAND}")
     if about["provenance"].get("state") != "finished":
         raise UserError(f"the run in {folder} is not finished: run it again, and it goes on where it stopped")
     kinds = {"agent": str, "asked": dict, "critics": dict, "scores": dict}
@@ -101,16 +103,16 @@ def describe_judged(folder: Path) -> dict[str, Any]:
     return about
 
 
-def read_judged(folder: Path) -> JudgedRun:
+def read_scored(folder: Path) -> ScoredRun:
     """What `exemplar draw score --out FOLDER` left there."""
-    about, path = describe_judged(folder), folder / "judged.npz"
+    about, path = describe_scored(folder), scored_file(folder)
     arrays: dict[str, Any] = read_npz(path, **ARRAYS)
     shape = arrays["originality"].shape
     wanted = {"recognised": shape, "concepts": shape[:1], "exemplars": shape[:1], "density": arrays["density_at"].shape}
     for name, size in wanted.items():
         _check_fit(folder, name, arrays[name].shape[: len(size)], size)
     people_curve = _read_curve(path, "people_curve_") if "people_curve_fit" in npz_names(path) else None
-    return JudgedRun(
+    return ScoredRun(
         folder=folder,
         agent=str(arrays.pop("agent")),
         about=about,
@@ -124,12 +126,12 @@ def read_judged(folder: Path) -> JudgedRun:
 
 
 def _check_fit(folder: Path, name: str, found: tuple[int, ...], wanted: tuple[int, ...]) -> None:
-    """An array of judged.npz, as long as the others."""
+    """An array of the npz, as long as the others."""
     if found != wanted or 0 in found:
-        raise UserError(f"{folder}/judged.npz is damaged, its {name} does not fit the rest: score the drawings again")
+        raise UserError(f"{scored_file(folder)} is damaged, its {name} does not fit the rest: score the drawings again")
 
 
-def read_comparable(folders: Sequence[Path]) -> list[JudgedRun]:
+def read_comparable(folders: Sequence[Path]) -> list[ScoredRun]:
     """The runs, refused where they were not asked the same: other data, exemplars, numbers of drawings, or critics.
 
     Agents of one name are told apart by their folders.
@@ -139,14 +141,14 @@ def read_comparable(folders: Sequence[Path]) -> list[JudgedRun]:
     again = [folder for folder, count in Counter(folder.resolve() for folder in folders).items() if count > 1]
     if again:
         raise UserError(f"{again[0]} is given twice: give each run once")
-    runs = [read_judged(folder) for folder in folders]
+    runs = [read_scored(folder) for folder in folders]
     for run in runs[1:]:
         _check_same(runs[0], run)
     names = Counter(run.agent for run in runs)
     return [replace(run, agent=f"{run.agent} ({run.folder.name})") if names[run.agent] > 1 else run for run in runs]
 
 
-def _check_same(one: JudgedRun, other: JudgedRun) -> None:
+def _check_same(one: ScoredRun, other: ScoredRun) -> None:
     pair = f"{one.folder} and {other.folder} cannot be compared"
     if one.about["data"] != other.about["data"] or one.concepts != other.concepts:
         which = " and ".join(f"{' '.join(run.about['data'])} ({len(run.concepts)} concepts)" for run in (one, other))
@@ -156,12 +158,12 @@ def _check_same(one: JudgedRun, other: JudgedRun) -> None:
     if one.n != other.n:
         few = min(one.n, other.n)
         raise UserError(
-            f"{pair}, at {one.n} and {other.n} drawings a concept: score both at {few}, since diversity depends on it"
+            f"{pair}, at {one.n} and {other.n} drawings per concept: score both at {few}, since diversity depends on it"
         )
     if one.critics != other.critics:
         names = [{name for critics in run.critics.values() for name in critics} for run in (one, other)]
         strange = sorted(names[0] ^ names[1])
-        raise UserError(f"{pair}, {shortened(strange)} judged only one of them: score both with the same critics")
+        raise UserError(f"{pair}, {shortened(strange)} scored only one of them: score both with the same critics")
     if one.settings != other.settings:
         differing = [name for name in one.settings if one.settings[name] != other.settings.get(name)]
         raise UserError(
@@ -172,3 +174,21 @@ def _check_same(one: JudgedRun, other: JudgedRun) -> None:
 def _read_curve(path: Path, prefix: str) -> FittedCurve:
     arrays = read_npz(path, **{prefix + name: ("f", 1) for name in CURVE})
     return FittedCurve(**{name: arrays[prefix + name] for name in CURVE})
+
+
+def is_scored(folder: Path) -> bool:
+    """Whether this is a folder that `exemplar draw score` wrote."""
+    return scored_file(folder).is_file()
+
+
+def scored_file(folder: Path) -> Path:
+    """What a page needs besides the tables, under the name it was written with."""
+    return folder / (BEFORE if (folder / BEFORE).is_file() else SCORED)
+
+
+def read_notes(folder: Path) -> tuple[str, ...]:
+    """What to know before believing the scores of a run."""
+    return tuple(map(str, read_npz(scored_file(folder), notes=("U", 1))["notes"]))
+
+
+JudgedRun = ScoredRun  # until the figures follow

@@ -1,33 +1,102 @@
-"""Drawings are judged into a run folder: the record, the scores, and what a page needs, so that nothing is computed twice."""
+"""From drawings to a run folder with their scores: the verb `score`. What was scored already is not scored again."""
 
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from exemplar import seeds
-from exemplar.draw.critics import Critics, load_critics
-from exemplar.draw.drawings import stack
-from exemplar.draw.measures.sides import DEFAULT, ScoreConfig
-from exemplar.draw.scores import score_drawings
+from exemplar.answers import Answer, by_name, format_pairs, format_scores
+from exemplar.draw.critics import Critics
+from exemplar.draw.drawings import find_warnings, stack
+from exemplar.draw.encoding import encode_drawings
+from exemplar.draw.requests import Request, find_drawings
+from exemplar.draw.scored_runs import SCORED, read_notes
+from exemplar.draw.scores import DEFAULT, ScoreConfig, ScoredDrawings, score_features
 from exemplar.draw.tasks import DrawingTask
-from exemplar.files import write_npz
+from exemplar.errors import UserError
+from exemplar.files import check_folder, write_npz
 from exemplar.images.concepts import ConceptSet
-from exemplar.records import Drawings
-from exemplar.runs import Run, open_run, plain
-from exemplar.spaces.encoding import Watched
+from exemplar.records import Drawings, Score, Scores
+from exemplar.runs import load_scores, open_run, plain
+from exemplar.store import Store
 
 RUNS = Path("runs/draw")
 NAME = 60  # letters of an agent's name in its folder's: file systems take no more than 255 bytes
 
 
-def judge_drawings(
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ScoredAnswer(Answer):
+    """What drawings are worth. scores: all of them, per concept and critic too; `overall`: those over all concepts and
+    critics."""
+
+    overall: tuple[Score, ...]
+
+
+def score_request(
+    request: Request,
+    who: Any,
+    *,
+    agent: str | None,
+    invert: bool,
+    size: int | None,
+    out: Path | str | None,
+) -> ScoredAnswer:
+    """Whatever a user names, scored into a run folder."""
+    started = time.monotonic()
+    folder = None if out is None else Path(out).expanduser()
+    if folder is not None:
+        check_folder(folder)  # before anything long begins
+    drawings = find_drawings(who, request.task, agent=agent, invert=invert, size=size, seed=request.seed)
+    folder, about, warnings = score_into_run(drawings, request, request.task, folder)
+    scores = Scores.load(folder)
+    overall = overall_scores(folder)
+    values = {**about, **by_name(overall), "warnings": list(warnings)}
+    values |= {"seconds": round(time.monotonic() - started, 2), "run": str(folder)}
+    critics = {f"critics that {kind}": ", ".join(names) for kind, names in about["critics"].items()}
+    facts = {key: value for key, value in about.items() if value not in (None, 0) and key != "critics"}
+    text = format_scores(overall) + "\n\n" + format_pairs({**facts, **critics, "run": folder})
+    return ScoredAnswer(
+        values=values, text=text, scores=scores, warnings=warnings, folder=folder, overall=tuple(overall)
+    )
+
+
+def score_into_run(
+    drawings: Drawings, request: Request, task: DrawingTask, out: Path | None
+) -> tuple[Path, dict[str, Any], tuple[str, ...]]:
+    """Score drawings into a run folder, unless they are there already: the folder, what was asked, and warnings.
+
+    task: the request's, or one that compares fewer drawings per concept.
+    """
+    warnings, n, critics = find_warnings(drawings, task), stacked_number(drawings, task), request.critics
+    task = replace(task, n=n)
+    folder = score_drawings(
+        drawings,
+        task,
+        critics,
+        request.config,
+        training=request.training_images,
+        asked=request.plain(n),
+        out=out,
+        seed=request.seed,
+    )
+    data, _, split = task.data.name.partition("/")
+    about: dict[str, Any] = {"agent": str(drawings["agent"].iloc[0]), "data": data, "split": split or None}
+    about |= {"exemplar": task.chosen_by, "n": n, "concepts": len(task.concepts), "critics": critics.names}
+    about["seen_concepts"] = critics.count_seen(task.data)
+    return folder, about, (*warnings, *read_notes(folder))
+
+
+def score_drawings(
     drawings: Drawings,
     task: DrawingTask,
-    critics: Critics | None = None,
+    critics: Critics,
     config: ScoreConfig = DEFAULT,
     *,
     training: ConceptSet | None = None,
@@ -38,12 +107,10 @@ def judge_drawings(
     """Score one agent's drawings into a run folder (one below RUNS, named after agent and content, unless given).
 
     training: what the agent was trained on, to look for copies of it; asked: how the task came to be, as plain values, for
-    whoever reads the run. The folder holds the tables drawings and scores, and judged.npz: exemplars (k, h, w) and drawings
-    (k, n, h, w) uint8, and `Judged.arrays()`. Drawings that were judged already, with all else equal, are not judged again;
-    what cannot be judged leaves nothing behind.
+    whoever reads the run. The folder holds the tables drawings and scores, and an npz: exemplars (k, h, w) and drawings
+    (k, n, h, w) uint8, and `ScoredDrawings.arrays()`. What cannot be scored leaves nothing behind.
     """
-    critics = critics or load_critics(task.data.name)
-    critics.count_seen(task.concepts, task.data.name)  # before a folder is made
+    critics.count_seen(task.data)  # before a folder is made
     images = stack(drawings, task)
     agent = str(drawings["agent"].iloc[0])
     identity = {
@@ -53,8 +120,8 @@ def judge_drawings(
         "n": task.n,
         "drawings": seeds.digest(images),
         "exemplars": seeds.digest(task.exemplars),
-        "critics": {kind: [s.name for s in getattr(critics, kind)] for kind in ("see", "recognise")},
-        "weights": seeds.digest([s.identity for s in (*critics.see, *critics.recognise)]),
+        "critics": critics.names,
+        "weights": seeds.digest([space.identity for space in (*critics.see, *critics.recognise)]),
         "scores": config,
     }
     data = {task.data.name: task.data.fingerprint}
@@ -64,13 +131,41 @@ def judge_drawings(
     folder = out or RUNS / (re.sub(r"[^\w.@-]+", "-", agent)[:NAME] + f"-{content}")
     with open_run(folder, command="draw score", config=identity, seed=seed, data=data) as run:
         if not run.finished:
-            judged = score_drawings(drawings, task, _watched(critics, run), config, training=training, seed=seed)
+            found = compute_scores(drawings, task, critics, config, training=training, store=run.store, seed=seed)
             run.save(drawings)
-            run.save(judged.scores)
-            write_npz(folder / "judged.npz", {"exemplars": task.exemplars, "drawings": images, **judged.arrays()})
+            run.save(found.scores)
+            write_npz(folder / SCORED, {"exemplars": task.exemplars, "drawings": images, **found.arrays()})
     return folder
 
 
-def _watched(critics: Critics, run: Run) -> Critics:
-    see, recognise = (tuple(Watched(s, run.store) for s in spaces) for spaces in (critics.see, critics.recognise))
-    return replace(critics, see=see, recognise=recognise)
+def compute_scores(
+    drawings: Drawings,
+    task: DrawingTask,
+    critics: Critics,
+    config: ScoreConfig = DEFAULT,
+    *,
+    training: ConceptSet | None = None,
+    store: Store | None = None,
+    seed: int = 0,
+) -> ScoredDrawings:
+    """Every score of one agent's drawings, nothing written: encoded first, then scored."""
+    n_seen = critics.count_seen(task.data)
+    encoded = encode_drawings(drawings, task, critics, training=training, store=store)
+    found = score_features(encoded, config, seed=seed)
+    if not n_seen:
+        return found
+    note = f"the critics were trained on {n_seen} of these {len(task.concepts)} concepts"
+    return replace(found, notes=(note, *found.notes))
+
+
+def overall_scores(folder: Path) -> list[Score]:
+    """The scores of a run over all concepts and critics, each once."""
+    found = [score for score in load_scores(folder) if not score.concept and not score.space]
+    if not found:
+        raise UserError(f"{folder} has lost its scores: remove it, and score the drawings again")
+    return found
+
+
+def stacked_number(drawings: Drawings, task: DrawingTask) -> int:
+    """How many drawings of every concept there are to compare, the task's number at most."""
+    return int(np.shape(stack(drawings, task))[1])

@@ -1,4 +1,4 @@
-"""What is asked: here is one drawing of each concept, draw n more. What people did is in the data already."""
+"""What is asked: here is one drawing of each concept, draw n more. What the data's own drawers did is in the data already."""
 
 from __future__ import annotations
 
@@ -15,15 +15,16 @@ from exemplar.spaces.inputs import as_bytes
 from exemplar.spaces.space import Space, encode_kept
 from exemplar.spaces.zoo import load_space
 
-PEOPLE = "people"  # the agent who made the data
+PEOPLE, SIMULATED = "people", "simulated drawers"  # who made the data: never the one where it was the other
+FEWEST = 3  # drawings per concept: with fewer there is no telling how certain a score is
 FAMILIES = ("omniglot", "glyphs", "quickdraw")  # data sets with critics of their own
 
 
 @dataclass(frozen=True, eq=False)
 class DrawingTask:
-    """One exemplar a concept, n drawings asked of each.
+    """One exemplar per concept, n drawings asked of each.
 
-    data: the concepts, k of them, and what people drew; exemplar: (k,) rows of data, in the order of its concepts;
+    data: the concepts, k of them, and what its own drawers drew; exemplar: (k,) rows of data, in the order of its concepts;
     chosen_by: "centre in simclr-omniglot-s0", "drawer drawer04" or "random".
     """
 
@@ -35,6 +36,11 @@ class DrawingTask:
     @property
     def concepts(self) -> tuple[str, ...]:
         return self.data.concepts
+
+    @property
+    def drawers(self) -> str:
+        """Who made the data: people, or simulated drawers where the package drew it."""
+        return SIMULATED if self.data.simulated else PEOPLE
 
     @cached_property
     def exemplars(self) -> np.ndarray:
@@ -53,8 +59,8 @@ def make_task(
     """The task on a set of drawings.
 
     exemplar: "centre", the drawing nearest to its concept's mean (Eq. 1) in `space` (centre_of's unless given); "drawer:NAME",
-    that maker's; "random", any, by rng. n: drawings asked of each concept, by default as many as people made of every concept
-    besides the exemplar, so that everyone is compared at people's number.
+    that maker's; "random", any, by rng. n: drawings asked of each concept, by default as many as its drawers made of every
+    concept besides the exemplar, so that everyone is compared at their number.
     """
     if len(data.shape) != 2:
         raise UserError(f"{data.name} holds colour images: drawing needs drawings, of one channel")
@@ -64,11 +70,11 @@ def make_task(
     if n is None and fewest < 2:
         alone = [name for name, count in zip(data.concepts, data.counts, strict=True) if count < 2]
         raise UserError(
-            f"{data.name} has but one drawing of {shortened(alone, 3)}, and that is the exemplar: add drawings, or say with "
+            f"{data.name} has only one drawing of {shortened(alone, 3)}, and that is the exemplar: add drawings, or say with "
             "--n how many are asked for"
         )
     if n is not None and n < 1:
-        raise UserError(f"{n} drawings of each concept are none: ask for at least 1")
+        raise UserError(f"The number of drawings per concept must be at least 1, got {n}.")
     labels = data.concept.code
     kind, _, maker = exemplar.partition(":")
     match kind, maker:
@@ -100,8 +106,8 @@ def family_of(data_name: str) -> str:
     return next((family for family in FAMILIES if data_name.startswith(family)), FAMILIES[0])
 
 
-def people(task: DrawingTask, *, n: int | None = None, rng: np.random.Generator | None = None) -> Drawings:
-    """What people drew: n drawings of each concept (the task's unless given), never the exemplar.
+def own_drawings(task: DrawingTask, *, n: int | None = None, rng: np.random.Generator | None = None) -> Drawings:
+    """What the data's own drawers drew: n drawings of each concept (the task's unless given), never the exemplar.
 
     Without rng they are the first ones in the data's order, with it any.
     """
@@ -110,20 +116,36 @@ def people(task: DrawingTask, *, n: int | None = None, rng: np.random.Generator 
     if n > left.min():
         few = [name for name, count in zip(task.concepts, left, strict=True) if count < n]
         raise UserError(
-            f"people made fewer than {n} drawings of {shortened(few, 3)} besides the exemplar: ask for {left.min()} or fewer"
+            f"{task.drawers} made fewer than {n} drawings of {shortened(few, 3)} besides the exemplar: ask for {left.min()} or "
+            "fewer"
         )
-    rows = people_rows(task, n, rng=rng)
-    return as_drawings(task.data.take(rows.ravel()).reshape(*rows.shape, *task.data.shape), task, agent=PEOPLE)
+    rows = own_rows(task, n, rng=rng)
+    return as_drawings(task.data.take(rows.ravel()).reshape(*rows.shape, *task.data.shape), task, agent=task.drawers)
 
 
-def people_rows(task: DrawingTask, n: int, *, rng: np.random.Generator | None = None) -> np.ndarray:
-    """(k, n) rows of the data: people's drawings of each concept without the exemplar, the first n, or by rng any n."""
+def own_rows(task: DrawingTask, n: int, *, rng: np.random.Generator | None = None) -> np.ndarray:
+    """(k, n) rows of the data: its own drawings of each concept without the exemplar, the first n, or by rng any n."""
     labels = task.data.concept.code
     order = np.arange(len(labels)) if rng is None else rng.permutation(len(labels))
     order = order[~np.isin(order, task.exemplar)]
     order = order[np.argsort(labels[order], kind="stable")]  # by concept, as they came within
     starts = np.searchsorted(labels[order], np.arange(len(task.concepts)))
     return order[starts[:, None] + np.arange(n)]
+
+
+def matched_own_rows(task: DrawingTask, n: int) -> np.ndarray | None:
+    """(k, n) rows of the data: as many of its own drawings as there are of the agent's; None where it has too few."""
+    n_own = int(task.data.counts.min()) - 1
+    if n < FEWEST:
+        raise UserError(f"there are {n} drawings of some concept: scores need at least {FEWEST} of each")
+    if n_own < FEWEST:
+        return None
+    if n > n_own:
+        raise UserError(
+            f"{task.drawers} made {n_own} drawings of some concept besides the exemplar, not {n}, and scores depend on the "
+            f"number: ask for {n_own} or fewer"
+        )
+    return own_rows(task, n)
 
 
 def as_drawings(images: np.ndarray, task: DrawingTask, *, agent: str, seed: int = 0) -> Drawings:

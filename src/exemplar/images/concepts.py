@@ -75,7 +75,7 @@ class ConceptSet:
             if len(column.code) != n:
                 raise UserError(f"{name} has {n} images but {len(column.code)} {kind} labels: give one {kind} an image")
             columns.append(column)
-        return cls(name, pixels, np.arange(n), *columns, simulated=simulated)
+        return cls(name, pixels, np.arange(n), columns[0], columns[1], columns[2], simulated)
 
     def __len__(self) -> int:
         return len(self.index)

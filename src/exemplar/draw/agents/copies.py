@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from exemplar.draw.agents.entry import DrawingAgent
+
 
 @dataclass(frozen=True)
 class Copies:
@@ -14,3 +16,6 @@ class Copies:
     def __call__(self, exemplars: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
         """exemplars: (k, h, w) → (k, n, h, w), n times each."""
         return np.repeat(exemplars[:, None], n, axis=1)
+
+
+COPIES = DrawingAgent("copies", "the exemplar itself, over and over", lambda task, setting: Copies())

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from exemplar.draw.agents.entry import DrawingAgent
+
 
 @dataclass(frozen=True)
 class Noise:
@@ -15,3 +17,6 @@ class Noise:
         """exemplars: (k, h, w) in [0, 1] → (k, n, h, w) bool."""
         share = float((exemplars > 0.5).mean())
         return rng.random((len(exemplars), n, *exemplars.shape[1:]), dtype=np.float32) < share
+
+
+NOISE = DrawingAgent("noise", "scattered ink, as much as the exemplars have", lambda task, setting: Noise())

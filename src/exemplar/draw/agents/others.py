@@ -1,4 +1,4 @@
-"""Who does not look: people's drawings, but of any other concept. As well drawn as people's, and named right by chance."""
+"""Who does not look: the data's own drawings, but of any other concept. As well drawn, and named right by chance."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from exemplar.draw.agents.entry import DrawingAgent
 from exemplar.draw.tasks import DrawingTask, concept_of
 from exemplar.errors import UserError
 
@@ -40,3 +41,6 @@ class Others:
         chosen += np.where(chosen >= starts[shown][:, None], own, 0)  # step over the concept's own
         images = data.take(pool[chosen.ravel()]).reshape(len(shown), n, *data.shape)
         return images.astype(np.float32) / 255
+
+
+OTHERS = DrawingAgent("others", "the data's own drawings of any other concept", lambda task, setting: Others(task))

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from exemplar.draw.agents.entry import DrawingAgent
 from exemplar.draw.tasks import DrawingTask, concept_of
 from exemplar.errors import UserError
 from exemplar.images.glyphs import DEFAULT, GlyphsConfig, redraw
@@ -25,7 +26,7 @@ class Redraw:
     config: GlyphsConfig = DEFAULT
 
     def __post_init__(self) -> None:
-        if not self.task.data.name.startswith("glyphs"):
+        if not (self.task.data.simulated and self.task.data.name.startswith("glyphs")):
             raise UserError(
                 f"redraw knows the programs of glyphs only, not of {self.task.data.name}: use --data glyphs"
             )
@@ -37,3 +38,13 @@ class Redraw:
         images = redraw(shown, n, config=self.config, spread=self.spread, drawer=drawer)
         size = (exemplars.shape[1], exemplars.shape[2])
         return resize(images.reshape(-1, *images.shape[2:]), size).reshape(len(shown), n, *size)
+
+
+def _make(task: DrawingTask, setting: str) -> Redraw:
+    try:
+        return Redraw(task, float(setting or 1))
+    except ValueError as problem:
+        raise UserError(f"the spread of redraw@{setting} is not a number: write redraw@0.5, say") from problem
+
+
+REDRAW = DrawingAgent("redraw", "glyphs drawn again by their true program", _make, setting="SPREAD, such as 0.5")

@@ -1,6 +1,6 @@
-"""How well two ways to judge agree over concepts: correlations and slopes, their intervals over concepts and critics' seeds.
+"""How well two ways to score agree over concepts: correlations and slopes, their intervals over concepts and critics' seeds.
 
-A judgement is (s, k): what each of s critics of one recipe says of each of k concepts (or units grouped by concept). Both
+A side is (s, k): what each of s critics of one recipe says of each of k concepts (or units grouped by concept). Both
 concepts and critics are drawn again; a replicate is the mean over the pairs of critics that were drawn.
 """
 
@@ -38,7 +38,7 @@ def all_pairs(first: tuple[str, ...], second: tuple[str, ...], draws: Resamples)
 
 
 def each_with_itself(names: tuple[str, ...], draws: Resamples) -> Pairs:
-    """Each critic with itself, where it judges in two ways."""
+    """Each critic with itself, where it scores in two ways."""
     places = np.arange(len(names))
     return Pairs(places, places, _times_drawn(draws.lot[:, : len(names)]), names)
 
@@ -101,10 +101,18 @@ def agreement_scores(
     unless given."""
     together, apart = agreement(name, first, second, pairs, draws, groups=groups)
     title = title or name
-    yield Score(title, together.value, (together.lo, together.hi), together.n, agent=agent)
+    yield Score.of(title, together, agent=agent)
     for place, space in enumerate(pairs.names):
         one = apart[place]
-        yield Score(title, one.value, (one.lo, one.hi), one.n, agent=agent, space=space)
+        yield Score.of(title, one, agent=agent, space=space)
+
+
+def between_seeds(kind: str, found: np.ndarray, names: tuple[str, ...], draws: Resamples) -> list[Score]:
+    """How well critics agree that differ in their seed only: more cannot be asked of others."""
+    pairs = seeds_apart(names, draws)
+    if pairs is None:
+        return []
+    return list(agreement_scores("rank_correlation", found, found, pairs, draws, agent=f"{kind}, two seeds"))
 
 
 def _times_drawn(lot: np.ndarray) -> np.ndarray:

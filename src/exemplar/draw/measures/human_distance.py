@@ -1,4 +1,4 @@
-"""How far from people: the distance between two points of the diversity–recognizability plane, both axes z-scored.
+"""How far from drawers: the distance between two points of the diversity–recognizability plane, both axes z-scored.
 
 The scale of the axes is frozen under a name and kept with the results, so that a new model can be placed without moving those
 that are there already.
@@ -27,29 +27,29 @@ class Reference:
     recognizability: Scale
 
     def distance(
-        self, diversity: np.ndarray, recognizability: np.ndarray, people: tuple[np.ndarray, np.ndarray]
+        self, diversity: np.ndarray, recognizability: np.ndarray, drawers: tuple[np.ndarray, np.ndarray]
     ) -> np.ndarray:
         """ℓ2 on the two z-scored axes, of anything that broadcasts: models (m,), or models by concepts (m, k).
 
-        people: their diversity and recognizability, for the same concepts where there are concepts.
+        drawers: their diversity and recognizability, for the same concepts where there are concepts.
         """
-        across = (np.asarray(diversity) - people[0]) / self.diversity.std
-        up = (np.asarray(recognizability) - people[1]) / self.recognizability.std
+        across = (np.asarray(diversity) - drawers[0]) / self.diversity.std
+        up = (np.asarray(recognizability) - drawers[1]) / self.recognizability.std
         return np.hypot(across, up)
 
     def distance_by_drawing(
         self,
         diversity: np.ndarray,
         recognizability: np.ndarray,
-        people: tuple[np.ndarray, np.ndarray],
+        drawers: tuple[np.ndarray, np.ndarray],
     ) -> np.ndarray:
         """(k, n): what each drawing contributes to its concept's distance, to first order; the mean is the distance.
 
         All four (k, n), of each drawing, the agent's and people's, paired by place.
         """
         across, up = (
-            (diversity - people[0]) / self.diversity.std,
-            (recognizability - people[1]) / self.recognizability.std,
+            (diversity - drawers[0]) / self.diversity.std,
+            (recognizability - drawers[1]) / self.recognizability.std,
         )
         mean_across, mean_up = across.mean(axis=1, keepdims=True), up.mean(axis=1, keepdims=True)
         length = np.hypot(mean_across, mean_up)

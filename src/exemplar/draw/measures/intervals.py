@@ -1,4 +1,4 @@
-"""How sure a score is: a measure, known of each drawing by each critic, becomes scores with their intervals.
+"""How certain a score is: a measure, known of each drawing by each critic, becomes scores with their intervals.
 
 Overall, an interval is over concepts and over critics, both drawn again; of one concept, over drawings by jackknife, and over
 critics.
@@ -61,7 +61,7 @@ def sample_resamples(n_concepts: int, n_critics: int, n: int, rng: np.random.Gen
     return Resamples(concepts, rng.random((n, n_critics)))
 
 
-def rows(measure: Measure, resamples: Resamples, agent: str, concepts: tuple[str, ...]) -> Iterator[Score]:
+def to_scores(measure: Measure, resamples: Resamples, agent: str, concepts: tuple[str, ...]) -> Iterator[Score]:
     """Overall over all critics, overall by each critic, and of each concept that has it."""
     mask = _mask(measure)
     with np.errstate(invalid="ignore"):  # a resample may hold no concept that has it

@@ -11,10 +11,7 @@ import torch
 
 from exemplar.draw.measures.neighbours import distances
 from exemplar.errors import UserError
-from exemplar.spaces.objectives.maml import adapt, logits
 from exemplar.spaces.objectives.protonet import chance_of_nearest
-from exemplar.spaces.space import NetworkSpace
-from exemplar.spaces.zoo import Card
 
 
 def count_nearer(drawings: np.ndarray, exemplars: np.ndarray, *, groups: np.ndarray | None = None) -> np.ndarray:
@@ -75,38 +72,4 @@ def sample_episodes(
         ).numpy()
         own = np.diagonal(distance, axis1=1, axis2=2)
         right[part] = ((distance <= own[:, :, None]).sum(axis=2) == 1).mean(axis=1)
-    return right
-
-
-def sample_maml_episodes(
-    drawings: np.ndarray,
-    exemplars: np.ndarray,
-    space: NetworkSpace,
-    card: Card,
-    episodes: int,
-    *,
-    rng: np.random.Generator,
-) -> np.ndarray:
-    """(episodes,) as `sample_episodes`, by a MAML network that first adapts to each episode's exemplars.
-
-    drawings: (k, n, h, w) and exemplars: (k, h, w), images as uint8; space, card: the shipped network and its card, which
-    says for how many ways and steps. It sees an episode's drawings together, as in training.
-    """
-    if card.architecture != "maml":
-        raise UserError(f"{space.name} does not adapt to tasks: give a MAML space, such as maml-omniglot-s0")
-    k, n = drawings.shape[:2]
-    classes = sample_classes(k, int(card.config["ways"]), episodes, rng)
-    chosen = rng.integers(0, n, classes.shape)
-    label = torch.arange(classes.shape[1])[None]
-    right = np.empty(episodes)
-    for place, (mine, which) in enumerate(zip(classes, chosen, strict=True)):
-        support, query = (
-            torch.from_numpy(space.input.prepare(images))[None] for images in (exemplars[mine], drawings[mine, which])
-        )
-        with torch.no_grad():
-            params = adapt(
-                space.network, support, label, int(card.training["test_steps"]), float(card.training["inner_rate"])
-            )
-            answer = logits(space.network, params, query)[0].argmax(1)
-        right[place] = float((answer == label[0]).float().mean())
     return right

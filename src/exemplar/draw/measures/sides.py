@@ -1,4 +1,7 @@
-"""From what critics see to what is measured: of the drawings by themselves, and of the drawings beside people's."""
+"""From features to what is measured: of the drawings by themselves, and of the drawings beside the data's own.
+
+The data's own drawers are people, or simulated where the package drew the data; scores are named after whichever they are.
+"""
 
 from __future__ import annotations
 
@@ -8,75 +11,22 @@ from typing import Any
 
 import numpy as np
 
-from exemplar.draw.critics import Seen
 from exemplar.draw.measures import ceiling, diversity, originality
+from exemplar.draw.measures.features import CriticFeatures, EncodedDrawings
 from exemplar.draw.measures.human_distance import Reference, fit_reference
 from exemplar.draw.measures.intervals import POSITIVE, SHARE, Measure, Resamples, concept_rows, overall_rows
 from exemplar.draw.measures.neighbours import copies, nearest, overlap
 from exemplar.draw.measures.recognizability import count_nearer, recognised
-from exemplar.draw.tasks import PEOPLE
-from exemplar.errors import UserError, unknown
 from exemplar.records import Score
 
-NORMALISATIONS = ("sample", "people")
 FEW = 8  # concepts with others in their group, where some have none
 Halves = tuple[np.ndarray, np.ndarray]  # places of each concept's drawings, (k, splits, h) twice
-
-
-@dataclass(frozen=True)
-class ScoreConfig:
-    """ways: of recognizability, 0 for all concepts. n_replicates: of the bootstrap over concepts and critics.
-
-    normalise: what features are divided by before diversity and originality, "sample" (each drawing's own deviation over
-    features, as published) or "people" (one number from people's drawings, the same for all who draw). unbiased: correct
-    diversity for the number of drawings (c4). n_bins: of the generalization curve. n_neighbours, n_splits: of precision,
-    recall, density and coverage; how often people are halved.
-    copy_level: the share of people's drawings that count as copies. episodes: sampled ones to set beside the closed form,
-    0 for none. reference: the frozen scale of the distance to people, None for people's own spread over concepts.
-    """
-
-    ways: tuple[int, ...] = (20, 0)
-    n_replicates: int = 1000
-    normalise: str = "sample"
-    unbiased: bool = False
-    n_bins: int = 10
-    n_neighbours: int = 3
-    n_splits: int = 10
-    copy_level: float = 0.01
-    episodes: int = 0
-    reference: Reference | None = None
-
-    def __post_init__(self) -> None:
-        if self.normalise not in NORMALISATIONS:
-            raise unknown("normalisation", self.normalise, NORMALISATIONS)
-        if not self.ways:
-            raise UserError("recognizability needs a number of ways: give at least one, 0 for all concepts")
-
-
-DEFAULT = ScoreConfig()
-
-
-@dataclass(frozen=True, eq=False)
-class Looks:
-    """What critics saw of an agent's drawings, and what else there is to know.
-
-    see, recognise: one a critic; groups: (k,) of the concepts; makers: (k, n) of people's drawings, None without people;
-    exemplars: how they were chosen.
-    """
-
-    see: tuple[Seen, ...]
-    recognise: tuple[Seen, ...]
-    agent: str
-    concepts: tuple[str, ...]
-    groups: np.ndarray
-    makers: np.ndarray | None
-    exemplars: str
 
 
 @dataclass(frozen=True, eq=False)
 class Side:
     """One side of a comparison, of each drawing by each critic: (s, k, n). diversity, originality: of normalised features;
-    n_nearer: other concepts as near as its own, or nearer. features: (k, n, d) normalised, one array a critic."""
+    n_nearer: other concepts as near as its own, or nearer. features: (k, n, d) normalised, one array per critic."""
 
     diversity: np.ndarray
     originality: np.ndarray
@@ -88,9 +38,9 @@ class Side:
         return np.stack([recognised(counts, ways) for counts in self.n_nearer])
 
 
-def normalised(seen: Seen, how: str) -> Seen:
-    """The same with its features divided: by one number from people's drawings, or each drawing's by its own."""
-    divisor = diversity.people_divisor(seen.people) if how == "people" and seen.people is not None else None
+def normalised(seen: CriticFeatures, how: str) -> CriticFeatures:
+    """The same with its features divided: by one number from the drawers' drawings, or each drawing's by its own."""
+    divisor = diversity.people_divisor(seen.drawers) if how == "people" and seen.drawers is not None else None
 
     def divided(part: np.ndarray | None) -> np.ndarray | None:
         if part is None:
@@ -98,13 +48,15 @@ def normalised(seen: Seen, how: str) -> Seen:
         return diversity.per_sample(part) if divisor is None else part / np.float32(divisor)
 
     parts: dict[str, Any] = {
-        name: divided(getattr(seen, name)) for name in ("drawn", "exemplars", "people", "training")
+        name: divided(getattr(seen, name)) for name in ("drawn", "exemplars", "drawers", "training")
     }
     return replace(seen, **parts)
 
 
-def measure_side(see: Sequence[Seen], recognise: Sequence[Seen], side: str, *, unbiased: bool) -> Side:
-    """see: normalised; side: "drawn" or "people"."""
+def measure_side(
+    see: Sequence[CriticFeatures], recognise: Sequence[CriticFeatures], side: str, *, unbiased: bool
+) -> Side:
+    """see: normalised; side: "drawn" or "drawers"."""
     features = tuple(getattr(seen, side) for seen in see)
     return Side(
         np.stack([diversity.spread_by_drawing(part, unbiased=unbiased) for part in features]),
@@ -114,13 +66,15 @@ def measure_side(see: Sequence[Seen], recognise: Sequence[Seen], side: str, *, u
     )
 
 
-def look_measures(looks: Looks, see: Sequence[Seen], own: Side, how: str, *, unbiased: bool) -> Iterator[Measure]:
+def feature_measures(
+    encoded: EncodedDrawings, see: Sequence[CriticFeatures], own: Side, how: str, *, unbiased: bool
+) -> Iterator[Measure]:
     """Diversity and originality of every kind. see: normalised; how: the normalisation, in words."""
-    spaces, after, n = tuple(seen.space for seen in see), looks.exemplars, own.originality.shape[2]
-    raw = np.stack([diversity.spread_by_drawing(seen.drawn, unbiased=unbiased) for seen in looks.see])
-    cosine = np.stack([diversity.cosine_spread_by_drawing(seen.drawn) for seen in looks.see])
-    vendi = np.stack([diversity.vendi_by_drawing(seen.drawn) for seen in looks.see])
-    angle = np.stack([originality.cosine_originality(seen.drawn, seen.exemplars) for seen in looks.see])
+    spaces, after, n = tuple(seen.space for seen in see), encoded.chosen_by, own.originality.shape[2]
+    raw = np.stack([diversity.spread_by_drawing(seen.drawn, unbiased=unbiased) for seen in encoded.see])
+    cosine = np.stack([diversity.cosine_spread_by_drawing(seen.drawn) for seen in encoded.see])
+    vendi = np.stack([diversity.vendi_by_drawing(seen.drawn) for seen in encoded.see])
+    angle = np.stack([originality.cosine_originality(seen.drawn, seen.exemplars) for seen in encoded.see])
     yield Measure("diversity", how, spaces, own.diversity)
     yield Measure("diversity_raw", "", spaces, raw)
     yield Measure("diversity_cosine", "mean over pairs", spaces, cosine, (0.0, 2.0))
@@ -129,57 +83,61 @@ def look_measures(looks: Looks, see: Sequence[Seen], own: Side, how: str, *, unb
     yield Measure("originality_cosine", after, spaces, angle, (0.0, 2.0))
 
 
-def recognition_measures(looks: Looks, own: Side, ways: Sequence[int]) -> Iterator[Measure]:
+def recognition_measures(encoded: EncodedDrawings, own: Side, ways: Sequence[int]) -> Iterator[Measure]:
     """How often drawings are named right: among `ways` random concepts, and among all of their own group."""
-    spaces, after = tuple(seen.space for seen in looks.recognise), looks.exemplars
+    spaces, after = tuple(seen.space for seen in encoded.recognise), encoded.chosen_by
     for way in ways:
         yield Measure(f"recognizability_{way or 'all'}_way", after, spaces, own.named(way), SHARE)
-    size = (looks.groups == looks.groups[:, None]).sum(axis=1)
+    size = (encoded.groups == encoded.groups[:, None]).sum(axis=1)
     accompanied = int((size > 1).sum())
     # of a few that are not alone, some resamples would hold none
-    if len(np.unique(looks.groups)) > 1 and (accompanied == len(size) or accompanied >= FEW):
+    if len(np.unique(encoded.groups)) > 1 and (accompanied == len(size) or accompanied >= FEW):
         among = f"among {size[size > 1].min()} to {size.max()} of the same group, {after}"
         hard = [
-            recognised(count_nearer(seen.drawn, seen.exemplars, groups=looks.groups), groups=looks.groups)
-            for seen in looks.recognise
+            recognised(count_nearer(seen.drawn, seen.exemplars, groups=encoded.groups), groups=encoded.groups)
+            for seen in encoded.recognise
         ]
         yield Measure("recognizability_hard", among, spaces, np.stack(hard), SHARE, size > 1)
 
 
-def copy_measures(looks: Looks, see: Sequence[Seen], own: Side, people: Side, level: float) -> Iterator[Measure]:
+def copy_measures(
+    encoded: EncodedDrawings, see: Sequence[CriticFeatures], own: Side, drawers: Side, level: float
+) -> Iterator[Measure]:
     """How many drawings are copies, of the exemplar, and of what the agent was trained on where that is known."""
-    spaces, text = tuple(seen.space for seen in see), f"as near as only {level:.0%} of people's"
-    found = [copies(a, b, level) for a, b in zip(own.originality, people.originality, strict=True)]
-    yield Measure("copy_rate", f"{text}, {looks.exemplars}", spaces, np.stack(found), SHARE)
+    spaces, text = tuple(seen.space for seen in see), f"as near as only {level:.0%} of {possessive(encoded.drawers)}"
+    found = [copies(a, b, level) for a, b in zip(own.originality, drawers.originality, strict=True)]
+    yield Measure("copy_rate", f"{text}, {encoded.chosen_by}", spaces, np.stack(found), SHARE)
     if all(seen.training is not None for seen in see):
         found = [
             copies(nearest(a, np.asarray(seen.training)), nearest(b, np.asarray(seen.training)), level)
-            for a, b, seen in zip(own.features, people.features, see, strict=True)
+            for a, b, seen in zip(own.features, drawers.features, see, strict=True)
         ]
         yield Measure("copy_rate_of_training", text, spaces, np.stack(found), SHARE)
 
 
 def overlap_measures(
-    looks: Looks, own: Side, people: Side, halves: Halves, n_neighbours: int, prefix: str
+    encoded: EncodedDrawings, own: Side, drawers: Side, halves: Halves, n_neighbours: int, prefix: str
 ) -> Iterator[Measure]:
-    """How half of one side and the other half of people cover each other."""
+    """How half of one side and the other half of the drawers cover each other."""
     half = halves[0].shape[2]
-    text = f"{half} against {half} of people, {n_neighbours} neighbours"
-    found = [overlap(a, b, n_neighbours, halves=halves) for a, b in zip(own.features, people.features, strict=True)]
+    text = f"{half} against {half} of {encoded.drawers}, {n_neighbours} neighbours"
+    found = [overlap(a, b, n_neighbours, halves=halves) for a, b in zip(own.features, drawers.features, strict=True)]
     for name, reach in (("precision", SHARE), ("recall", SHARE), ("density", POSITIVE), ("coverage", SHARE)):
         values = np.stack([getattr(one, name) for one in found])
-        yield Measure(prefix + name, text, tuple(seen.space for seen in looks.see), values, reach)
+        yield Measure(prefix + name, text, tuple(seen.space for seen in encoded.see), values, reach)
 
 
-def fit_references(people: Side, ways: int, frozen: Reference | None) -> tuple[Reference, ...]:
-    """The scale of the plane for each pair of critics: the frozen one, or people's own spread over concepts; none where
-    people's scores do not differ between concepts."""
+def fit_references(
+    encoded: EncodedDrawings, drawers: Side, ways: int, frozen: Reference | None
+) -> tuple[Reference, ...]:
+    """The scale of the plane for each pair of critics: the frozen one, or the drawers' spread over concepts; none where
+    their scores do not differ between concepts."""
     if frozen is not None:
-        return (frozen,) * max(len(people.diversity), len(people.n_nearer))
-    points = [(a.mean(axis=1), b.mean(axis=1)) for a, b in plane(people, ways)]
+        return (frozen,) * max(len(drawers.diversity), len(drawers.n_nearer))
+    points = [(a.mean(axis=1), b.mean(axis=1)) for a, b in plane(drawers, ways)]
     if any(np.ptp(axis) == 0 for point in points for axis in point):
         return ()
-    return tuple(fit_reference("people's spread over concepts", *point) for point in points)
+    return tuple(fit_reference(f"{possessive(encoded.drawers)} spread over concepts", *point) for point in points)
 
 
 def plane(side: Side, ways: int) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -190,61 +148,79 @@ def plane(side: Side, ways: int) -> list[tuple[np.ndarray, np.ndarray]]:
 
 
 def distance_scores(
-    looks: Looks, own: Side, people: Side, references: Sequence[Reference], ways: int, resamples: Resamples
+    encoded: EncodedDrawings, own: Side, drawers: Side, references: Sequence[Reference], ways: int, resamples: Resamples
 ) -> Iterator[Score]:
-    """The distance between the agent's mean and people's, and the same of each concept."""
-    spaces, means, value, by_drawing = pair_names(looks), [], [], []
-    for reference, mine, hers in zip(references, plane(own, ways), plane(people, ways), strict=True):
+    """The distance between the agent's mean and the drawers', and the same of each concept."""
+    spaces, means, value, by_drawing = pair_names(encoded), [], [], []
+    for reference, mine, hers in zip(references, plane(own, ways), plane(drawers, ways), strict=True):
         points = [axis.mean(axis=1) for axis in (*mine, *hers)]  # (k,) each
         drawn = resamples.means(np.stack(points)).T
         middle = [point.mean() for point in points]
         means.append(reference.distance(drawn[0], drawn[1], (drawn[2], drawn[3])))
         value.append(float(reference.distance(middle[0], middle[1], (middle[2], middle[3]))))
         by_drawing.append(reference.distance_by_drawing(*mine, hers))
-    measure = Measure("distance_to_people", references[0].name, spaces, np.stack(by_drawing))
-    about = {"name": measure.name, "variant": measure.variant, "agent": looks.agent}
-    n = len(looks.concepts)
+    measure = Measure(distance_name(encoded.drawers), references[0].name, spaces, np.stack(by_drawing))
+    about = {"name": measure.name, "variant": measure.variant, "agent": encoded.agent}
+    n = len(encoded.concepts)
     # noise can only lengthen a distance: a resample's may all lie above
     yield from overall_rows(np.stack(means, axis=1), np.array(value), resamples, spaces, n, about, whole=True)
-    yield from concept_rows(measure, looks.agent, looks.concepts)
+    yield from concept_rows(measure, encoded.agent, encoded.concepts)
 
 
 def halved_distance(
-    looks: Looks, own: Side, people: Side, halves: Halves, references: Sequence[Reference], ways: int, prefix: str
+    encoded: EncodedDrawings,
+    own: Side,
+    drawers: Side,
+    halves: Halves,
+    references: Sequence[Reference],
+    ways: int,
+    prefix: str,
 ) -> Measure:
-    """The mean over concepts of the distance between half of one side and the other half of people."""
+    """The mean over concepts of the distance between half of one side and the other half of the drawers."""
     (first, last), found = halves, []
     for place, (reference, mine, hers) in enumerate(
-        zip(references, plane(own, ways), plane(people, ways), strict=True)
+        zip(references, plane(own, ways), plane(drawers, ways), strict=True)
     ):
         critic = place % len(own.features)
         point = ceiling.half_spreads(own.features[critic], first), ceiling.half_means(mine[1], first)
-        other = ceiling.half_spreads(people.features[critic], last), ceiling.half_means(hers[1], last)
+        other = ceiling.half_spreads(drawers.features[critic], last), ceiling.half_means(hers[1], last)
         found.append(reference.distance(*point, other).mean(axis=1, keepdims=True))
     half = first.shape[2]
-    text = f"{half} against {half} of people, {references[0].name}"
-    return Measure(f"{prefix}mean_distance_to_people", text, pair_names(looks), np.stack(found))
+    text = f"{half} against {half} of {encoded.drawers}, {references[0].name}"
+    return Measure(f"{prefix}mean_{distance_name(encoded.drawers)}", text, pair_names(encoded), np.stack(found))
 
 
-def pair_names(looks: Looks) -> tuple[str, ...]:
+def pair_names(encoded: EncodedDrawings) -> tuple[str, ...]:
     """A name for each pair of critics."""
-    n_pairs = max(len(looks.see), len(looks.recognise))
-    pairs = [(looks.see[i % len(looks.see)], looks.recognise[i % len(looks.recognise)]) for i in range(n_pairs)]
+    n_pairs = max(len(encoded.see), len(encoded.recognise))
+    pairs = [(encoded.see[i % len(encoded.see)], encoded.recognise[i % len(encoded.recognise)]) for i in range(n_pairs)]
     return tuple(f"{one.space}, {other.space}" for one, other in pairs)
 
 
-def reliability_scores(people: Side, halves: Halves, ways: int, resamples: Resamples) -> list[Score]:
-    """How well people's differences between concepts repeat from one half of them to the other, by the first critics."""
+def reliability_scores(
+    encoded: EncodedDrawings, drawers: Side, halves: Halves, ways: int, resamples: Resamples
+) -> list[Score]:
+    """How well the drawers' differences between concepts repeat from one half of them to the other, by the first critics."""
     # the second half of the splits are the first with sides changed
     first, last = (half[:, : half.shape[1] // 2] for half in halves)
-    by_drawing = {"originality": people.originality[0], f"recognizability_{ways or 'all'}_way": people.named(ways)[0]}
+    by_drawing = {"originality": drawers.originality[0], f"recognizability_{ways or 'all'}_way": drawers.named(ways)[0]}
     pairs = {name: [ceiling.half_means(values, half) for half in (first, last)] for name, values in by_drawing.items()}
     if first.shape[2] > 1:
-        pairs["diversity"] = [ceiling.half_spreads(people.features[0], half) for half in (first, last)]
+        pairs["diversity"] = [ceiling.half_spreads(drawers.features[0], half) for half in (first, last)]
     found = []
     for name, (one, other) in pairs.items():
         r = ceiling.reliability(one, other, weights=resamples.concepts)
         if r is not None:
-            text = f"{first.shape[2]} against {first.shape[2]} of people"
-            found.append(Score(f"reliability_of_{name}", r.value, (r.lo, r.hi), r.n, agent=PEOPLE, variant=text))
+            text = f"{first.shape[2]} against {first.shape[2]} of {encoded.drawers}"
+            found.append(Score.of(f"reliability_of_{name}", r, agent=encoded.drawers, variant=text))
     return found
+
+
+def distance_name(drawers: str) -> str:
+    """Of the distance to the data's own drawers: `distance_to_people`, or `distance_to_simulated_drawers`."""
+    return f"distance_to_{drawers.replace(' ', '_')}"
+
+
+def possessive(drawers: str) -> str:
+    """people → people's; simulated drawers → simulated drawers'."""
+    return f"{drawers}'" if drawers.endswith("s") else f"{drawers}'s"

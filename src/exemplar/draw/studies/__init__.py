@@ -1,1 +1,33 @@
-"""The experiments of the room, one per file."""
+"""The experiments of the room, one per file, each with its text; and the results it stands by, beside the study they come from.
+
+Whether MAML recognises as ProtoNet does (S7) is a result of the spaces, `maml-vs-protonet`.
+"""
+
+from exemplar.draw.studies import critics_agree, exemplars, known_answers, originality_agrees, people
+from exemplar.draw.studies.augmentation import AUGMENTATION
+from exemplar.draw.studies.centre_and_exemplar import CENTRE_AND_EXEMPLAR
+from exemplar.draw.studies.critics_agree import CRITICS_AGREE
+from exemplar.draw.studies.curve import CURVE
+from exemplar.draw.studies.data_sets import DATA_SETS
+from exemplar.draw.studies.exemplars import EXEMPLARS
+from exemplar.draw.studies.known_answers import KNOWN_ANSWERS
+from exemplar.draw.studies.maps import MAPS
+from exemplar.draw.studies.normalisation import NORMALISATION
+from exemplar.draw.studies.number_of_drawings import NUMBER_OF_DRAWINGS
+from exemplar.draw.studies.originality_agrees import ORIGINALITY_AGREES
+from exemplar.draw.studies.ranked import RANKED
+
+STUDIES = {
+    study.name: study
+    for study in (
+        CRITICS_AGREE, AUGMENTATION, ORIGINALITY_AGREES, NORMALISATION, CENTRE_AND_EXEMPLAR, CURVE, EXEMPLARS,
+        NUMBER_OF_DRAWINGS, RANKED, MAPS, DATA_SETS, KNOWN_ANSWERS,
+    )
+}  # fmt: skip
+RESULTS = {
+    "draw-humans": people.KEPT,
+    "draw-critics-agree": critics_agree.KEPT,
+    "draw-exemplars": exemplars.KEPT,
+    "draw-originality": originality_agrees.KEPT,
+    "draw-known-answers": known_answers.KEPT,
+}

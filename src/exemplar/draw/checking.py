@@ -1,0 +1,132 @@
+"""The contract of a drawing agent, sample(exemplars, n, rng): the verb `check_agent` says what is wrong with one."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from exemplar import seeds
+from exemplar.answers import Answer, format_table
+from exemplar.draw.agents import AGENTS, make_agent
+from exemplar.draw.drawings import sample_drawings, stack
+from exemplar.draw.tasks import DrawingTask, make_task
+from exemplar.errors import UserError
+from exemplar.images.catalogue import load
+from exemplar.user_code import guarded
+
+N = 4  # drawings asked of each exemplar
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CheckedAgent(Answer):
+    """problems: what breaks the contract; remarks: what is allowed but may be a mistake. ok: there is no problem."""
+
+    problems: tuple[str, ...]
+    remarks: tuple[str, ...]
+
+
+def describe_agents() -> Answer:
+    rows = [{"name": agent.name, "what": agent.what, "setting": agent.setting} for agent in AGENTS.values()]
+    lines = [
+        (row["name"] + (f"@{row['setting'].split(',')[0]}" if row["setting"] else ""), row["what"]) for row in rows
+    ]
+    hint = "\n\nYour own: any function sample(exemplars, n, rng), as file.py:function; exemplar draw check-agent checks it."
+    return Answer(values={"agents": rows}, text=format_table(("agent", "what it draws"), lines) + hint)
+
+
+def check_drawing_agent(agent: Any, data: str, n_concepts: int, seed: int) -> CheckedAgent:
+    """agent: a function, or the name of one. Every check runs, unless the first call fails already."""
+    concepts = load(data)
+    few = concepts.only(concepts=concepts.concepts[: max(n_concepts, 2)]).in_memory()
+    task = make_task(few, exemplar="random", n=N, rng=seeds.rng("check agent", seed))
+    sample = make_agent(agent, task) if isinstance(agent, str) else agent
+    name = agent if isinstance(agent, str) else str(getattr(agent, "__name__", type(agent).__name__))
+    problems, remarks = check_contract(sample, task, name, seed)
+    verdict = f"{name} keeps the contract." if not problems else f"{name} breaks the contract in {len(problems)} ways."
+    if len(problems) == 1:
+        verdict = f"{name} breaks the contract."
+    lines = [verdict, *(f"problem: {sentence}" for sentence in problems), *(f"remark: {said}" for said in remarks)]
+    values = {"agent": name, "data": task.data.name, "ok": not problems}
+    values |= {"problems": list(problems), "remarks": list(remarks)}
+    return CheckedAgent(
+        values=values, text="\n".join(lines), ok=not problems, problems=tuple(problems), remarks=tuple(remarks)
+    )
+
+
+def check_contract(
+    sample: Callable[..., Any], task: DrawingTask, name: str, seed: int = 0
+) -> tuple[list[str], list[str]]:
+    """Problems and remarks, a sentence each."""
+    if not callable(sample):
+        return [f"it is a {type(sample).__name__}, not something that can be called as sample(exemplars, n, rng)"], []
+    try:
+        first = stack(sample_drawings(sample, task, agent=name, seed=seed), task)
+    except UserError as problem:
+        return [str(problem)], []
+    return list(_problems(sample, task, name, seed, first)), list(_remarks(sample, task, name, seed, first))
+
+
+def _problems(sample: Callable[..., Any], task: DrawingTask, name: str, seed: int, first: np.ndarray) -> Iterator[str]:
+    exemplars = task.exemplars.astype(np.float32) / 255
+    before = exemplars.copy()
+    _draw(sample, exemplars, N, name, seed)
+    if not np.array_equal(before, exemplars):
+        yield "it changes the exemplars it is given: copy them first"
+    for place in range(2):  # whatever state the global generators are in
+        with _global_state(place):
+            again = stack(sample_drawings(sample, task, agent=name, seed=seed), task)
+        if not np.array_equal(first, again):
+            yield "the same rng gives other drawings: take all randomness from rng, and none from numpy.random, torch or random"
+            break
+    for k, n in ((1, N), (len(exemplars), 1), (2, N + 3)):
+        try:
+            found = np.asarray(_draw(sample, exemplars[:k].copy(), n, name, seed))
+        except UserError as problem:
+            yield f"it fails for {k} exemplars and n = {n}: {problem}"
+            continue
+        if found.ndim != 4 or found.shape[:2] != (k, n):
+            yield f"for {k} exemplars and n = {n} it returns shape {found.shape}, not ({k}, {n}, h, w)"
+
+
+def _remarks(sample: Callable[..., Any], task: DrawingTask, name: str, seed: int, first: np.ndarray) -> Iterator[str]:
+    other = stack(sample_drawings(sample, task, agent=name, seed=seed + 1), task)
+    if np.array_equal(first, other):
+        yield "another seed gives the same drawings: it draws without randomness"
+    flat = first.reshape(len(first), N, -1)
+    if np.array_equal(flat.min(axis=1), flat.max(axis=1)):
+        yield "its drawings of a concept are all the same: diversity is 0"
+    if (flat.min(axis=2) == flat.max(axis=2)).any():
+        yield "some drawings are blank"
+    if first.shape[2:] != task.data.shape:
+        yield f"its drawings are {first.shape[2]} × {first.shape[3]} px, the exemplars {task.data.shape[0]} × {task.data.shape[1]}"
+
+
+def _draw(sample: Callable[..., Any], exemplars: np.ndarray, n: int, name: str, seed: int) -> Any:
+    with guarded(f"{name} failed to draw"):
+        return sample(exemplars, n, seeds.rng("draw", name, seed))
+
+
+class _global_state:
+    """The global generators in a known state, and as they were afterwards. A test of agents: nothing of ours uses them."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+    def __enter__(self) -> None:
+        import torch
+
+        self.before = random.getstate(), np.random.get_state(), torch.get_rng_state()
+        random.seed(self.number)
+        np.random.set_state(np.random.RandomState(self.number).get_state())
+        torch.set_rng_state(torch.Generator().manual_seed(self.number).get_state())
+
+    def __exit__(self, *problem: object) -> None:
+        import torch
+
+        random.setstate(self.before[0])
+        np.random.set_state(self.before[1])
+        torch.set_rng_state(self.before[2])

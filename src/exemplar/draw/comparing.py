@@ -1,0 +1,78 @@
+"""Several drawers on one page: the verb `compare`. What is not scored yet is scored first."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from exemplar.answers import Answer
+from exemplar.draw.figures.comparison import write_comparison
+from exemplar.draw.requests import HUMAN, SIMULATED_DRAWERS, Request, find_drawings, own_word
+from exemplar.draw.scored_runs import describe_scored, is_scored
+from exemplar.draw.scoring import score_into_run, stacked_number
+from exemplar.draw.tasks import PEOPLE, SIMULATED, matched_own_rows
+from exemplar.errors import UserError
+from exemplar.options import check_path
+
+
+def compare_request(
+    request: Request, who: Sequence[Any], html: Path | str, *, invert: bool, size: int | None, is_default: bool
+) -> Answer:
+    """One page about run folders and drawers to be scored. is_default: whether nothing but the data was left to the first
+    run."""
+    started, page = time.monotonic(), check_path(html, ".html", "The comparison")
+    names = [name if isinstance(name, str) else str(getattr(name, "folder", name)) for name in who]
+    if again := [name for name in names if names.count(name) > 1]:
+        raise UserError(f"{again[0]} is given twice: give each once")
+    scored = {name: Path(name) for name in names if is_scored(Path(name))}
+    configs = [describe_scored(folder)["config"] for folder in scored.values()]
+    if not request.data:
+        before: dict[str, Any] = next((config["asked"] for config in configs), {})
+        if not is_default or not before:
+            raise UserError("say with --data what was drawn: only run folders know what was asked, and how")
+        request = Request.of(before)
+    missing = [name for name in names if name not in scored]
+    own = {HUMAN, SIMULATED_DRAWERS} & set(names) or {PEOPLE, SIMULATED} & {config["agent"] for config in configs}
+    warnings: list[str] = []
+    if missing or not own:
+        missing += _score_missing(request, names, missing, not own, scored, warnings, invert=invert, size=size)
+    shown = [*names, *(name for name in missing if name not in names)]
+    page = write_comparison(page, [scored[name] for name in shown])
+    values: dict[str, Any] = {
+        "page": str(page),
+        "runs": {name: str(scored[name]) for name in shown},
+        "warnings": warnings,
+    }
+    values |= {"seconds": round(time.monotonic() - started, 2)}
+    text = f"{page} compares {', '.join(shown)}"
+    return Answer(values=values, text=text, warnings=tuple(warnings), page=page)
+
+
+def _score_missing(
+    request: Request,
+    names: Sequence[str],
+    missing: Sequence[str],
+    add_own: bool,
+    scored: dict[str, Path],
+    warnings: list[str],
+    *,
+    invert: bool,
+    size: int | None,
+) -> list[str]:
+    """Score who has no run folder yet, and the data's own drawers where they are wanted; gives the names that were added."""
+    task, added = request.task, []
+    if add_own and matched_own_rows(task, task.n) is not None:  # with too few drawings nothing is compared with them
+        added.append(own_word(task))
+    seed, found = request.seed, {}
+    for name in [*missing, *added]:
+        found[name] = find_drawings(name, task, invert=invert, size=size, seed=seed)
+    if not found:
+        return added
+    task = replace(task, n=min(stacked_number(drawings, task) for drawings in found.values()))
+    for name, drawings in found.items():
+        scored[name], _, said = score_into_run(drawings, request, task, None)
+        warnings += [sentence for sentence in said if sentence not in warnings]
+    return added

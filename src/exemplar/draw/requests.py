@@ -1,0 +1,174 @@
+"""What everyone is asked, and by whom they are scored: the arguments of a verb become a task and its critics, each loaded
+once."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, fields
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from exemplar import seeds
+from exemplar.draw.agents import AGENTS, is_agent, make_agent
+from exemplar.draw.critics import Critics, load_critics
+from exemplar.draw.drawings import read_drawings, sample_drawings
+from exemplar.draw.scores import ScoreConfig
+from exemplar.draw.tasks import (
+    FEWEST,
+    PEOPLE,
+    SIMULATED,
+    DrawingTask,
+    centre_of,
+    make_task,
+    matched_own_rows,
+    own_drawings,
+)
+from exemplar.errors import UserError, unknown
+from exemplar.images.catalogue import CATALOGUE, load
+from exemplar.images.concepts import ConceptSet
+from exemplar.records import Drawings
+from exemplar.spaces.encoding import Watched
+
+HUMAN, SIMULATED_DRAWERS = "human", "simulated"  # the data's own drawings: by people, or by the package
+KEPT = "kept"  # the exemplars that QuickDraw-FS was built with
+SPLITS = {"quickdraw": "test"}  # where the catalogue's default is one that critics have seen
+
+
+@dataclass(frozen=True)
+class Request:
+    """The arguments of `draw.score` and `draw.compare` that everyone shares, as the verb's signature declares them; training:
+    what the agent was trained on, DATA or DATA/SPLIT, if copies of it are looked for."""
+
+    data: str
+    split: str | None
+    exemplar: str
+    n: int | None
+    seed: int
+    allow_seen: bool
+    see: tuple[str, ...]
+    recognise: tuple[str, ...]
+    training: str | None
+    normalise: str
+
+    @classmethod
+    def of(cls, asked: Mapping[str, Any]) -> Request:
+        """As the config.json of a run has it."""
+        names = {field.name for field in fields(cls)}
+        if not isinstance(asked.get("data"), str) or set(asked) != names:
+            raise UserError(
+                "the first run folder does not say what was drawn (an older Exemplar wrote it): give --data, or score the "
+                "drawings again"
+            )
+        return cls(**{**asked, "see": tuple(asked["see"]), "recognise": tuple(asked["recognise"])})
+
+    def plain(self, n: int) -> dict[str, Any]:
+        """For config.json; n: drawings per concept that were compared."""
+        return {**asdict(self), "n": n}
+
+    @cached_property
+    def config(self) -> ScoreConfig:
+        return ScoreConfig(normalise=self.normalise)
+
+    @cached_property
+    def concepts(self) -> ConceptSet:
+        """The data, each image decoded once."""
+        _ = self.config  # a mistake in it is found before anything is loaded
+        if self.exemplar == KEPT:
+            return self._kept_task.data
+        return load(self.data, self.split or SPLITS.get(self.data)).in_memory()
+
+    @cached_property
+    def critics(self) -> Critics:
+        """Each network loaded once, and refused if it was trained on these concepts."""
+        chosen = {"see": self.see, "recognise": self.recognise}
+        critics = load_critics(self.concepts.name, allow_seen=self.allow_seen, **chosen)
+        critics.count_seen(self.concepts)
+        return critics
+
+    @cached_property
+    def task(self) -> DrawingTask:
+        data, critics = (
+            self.concepts,
+            self.critics,
+        )  # critics first: what they have seen is refused before anything long begins
+        if self.exemplar == KEPT:
+            task = self._kept_task
+        else:
+            how, _, name = self.exemplar.partition(":")
+            centred = how == "centre"
+            task = make_task(
+                data,
+                exemplar=how if centred else self.exemplar,
+                space=Watched(critics.find(name or centre_of(data.name))) if centred else None,
+                n=self.n,
+                rng=seeds.rng("exemplars", self.seed),
+            )
+            if task.n < FEWEST:
+                raise UserError(
+                    f"{task.drawers} made only {task.n} drawings of some concept of {data.name} besides the exemplar: say with "
+                    "--n how many to compare, and nothing is compared with them"
+                )
+        matched_own_rows(task, task.n)  # before anyone draws more than can be compared
+        return task
+
+    @cached_property
+    def training_images(self) -> ConceptSet | None:
+        name, _, split = (self.training or "").partition("/")
+        return load(name, split or None) if name in CATALOGUE else load(self.training) if self.training else None
+
+    @cached_property
+    def _kept_task(self) -> DrawingTask:
+        from exemplar.draw.quickdraw_fs.build import load_task
+
+        return load_task(self.data, n=self.n)
+
+
+def find_drawings(
+    who: Any, task: DrawingTask, *, agent: str | None = None, invert: bool = False, size: int | None = None, seed: int
+) -> Drawings:
+    """The drawings that a user names, of every concept of the task: a record, a function, or text.
+
+    An agent's name goes before a file's: write ./copies for a folder of that name.
+    """
+    if isinstance(who, Drawings):
+        return read_drawings(who, task, agent=agent, invert=invert, size=size)
+    if isinstance(who, Callable) and not isinstance(who, str | Path):  # type: ignore[arg-type]
+        return sample_drawings(who, task, agent=agent, seed=seed)
+    text = str(who)
+    if text in (HUMAN, SIMULATED_DRAWERS):
+        return _own(text, task)
+    if is_agent(text) or (":" in text and not is_there(text)):
+        name = agent or re.sub(r"(?:.*[/\\])?([^/\\]*)\.py:", r"\1:", text).replace(":", ".")
+        return sample_drawings(make_agent(text, task), task, agent=name, seed=seed)
+    if not is_there(text):
+        if text in (PEOPLE, SIMULATED):
+            raise UserError(f"there is no drawer '{text}': did you mean {own_word(task)}, the data's own drawings?")
+        raise unknown("drawer, file or folder", text, (HUMAN, SIMULATED_DRAWERS, *AGENTS))
+    return read_drawings(text, task, agent=agent, invert=invert, size=size)
+
+
+def own_word(task: DrawingTask) -> str:
+    """What to call the data's own drawers on the command line."""
+    return SIMULATED_DRAWERS if task.data.simulated else HUMAN
+
+
+def is_there(path: str) -> bool:
+    """Whether there is such a file or folder; what cannot be a path, since it is too long, say, is not."""
+    try:
+        return Path(path).expanduser().exists()
+    except (OSError, RuntimeError):  # RuntimeError: ~nobody has no home
+        return False
+
+
+def _own(word: str, task: DrawingTask) -> Drawings:
+    """The data's own drawings, by the word that says truly whose they are."""
+    if word == own_word(task):
+        return own_drawings(task)
+    if task.data.simulated:
+        raise UserError(
+            f"No person drew {task.data.name}, the package did: write {SIMULATED_DRAWERS} for its own drawers, or give --data "
+            "that people drew, such as omniglot."
+        )
+    raise UserError(f"{task.data.name} was not drawn by the package: write {HUMAN} for its own drawings.")

@@ -1,0 +1,68 @@
+"""An agent at the task: the verb `sample` leaves a record of what it drew, and a sheet to look at."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from exemplar import runs
+from exemplar.answers import Answer, format_pairs
+from exemplar.draw.drawings import find_warnings, stack
+from exemplar.draw.requests import Request, find_drawings
+from exemplar.files import whole_file
+from exemplar.records import Drawings
+from exemplar.report.sheets import sheet_png
+
+SHEET_CONCEPTS, SHEET_DRAWINGS = 12, 10
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SampledDrawings(Answer):
+    """What an agent drew. drawings: the record, with `image` (n, h, w) uint8, ink 255."""
+
+    drawings: Drawings
+
+
+def sample_into_folder(
+    agent: Any, data: str, split: str | None, exemplar: str, n: int | None, out: Path | str | None, seed: int
+) -> SampledDrawings:
+    request = Request(data, split, exemplar, n, seed, False, (), (), None, "sample")
+    task = request.task
+    drawings = find_drawings(agent, task, seed=seed)
+    name = str(drawings["agent"].iloc[0])
+    stem = re.sub(r"[^\w.@-]+", "-", f"{name}-{task.data.name}-s{seed}")
+    folder = Path(out).expanduser() if out is not None else Path("runs/draw") / f"drawings-of-{stem}"
+    asked = {"agent": name, "asked": request.plain(task.n), "exemplar": task.chosen_by}
+    fingerprint = {task.data.name: task.data.fingerprint}
+    with runs.open_run(folder, command="draw sample", config=asked, seed=seed, data=fingerprint) as run:
+        if not run.finished:
+            run.save(drawings)
+            images = np.concatenate([task.exemplars[:, None], stack(drawings, task)[:, :SHEET_DRAWINGS]], axis=1)
+            with whole_file(folder / "sheet.png") as part:
+                part.write_bytes(_sheet(images[:SHEET_CONCEPTS], task.concepts))
+    drawings, warnings = Drawings.load(folder), find_warnings(drawings, task)
+    values = {"agent": name, "data": task.data.name, "exemplar": task.chosen_by, "n": task.n}
+    values |= {"concepts": len(task.concepts), "seed": seed, "warnings": list(warnings), "run": str(folder)}
+    shown = {key: value for key, value in values.items() if key != "warnings"}
+    text = (
+        format_pairs({**shown, "sheet": folder / "sheet.png"})
+        + f"\n\nScore them: exemplar draw score {folder} --data {data}"
+    )
+    return SampledDrawings(
+        values=values,
+        text=text,
+        warnings=warnings,
+        folder=folder,
+        figures={"sheet": folder / "sheet.png"},
+        drawings=drawings,
+    )
+
+
+def _sheet(images: np.ndarray, concepts: tuple[str, ...]) -> bytes:
+    """One concept per row, its exemplar framed. images: (rows, 1 + drawings, h, w) uint8."""
+    frames = {(row, 0): "#c8472b" for row in range(len(images))}
+    return sheet_png(images, list(concepts[: len(images)]), frames=frames)

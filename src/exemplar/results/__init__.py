@@ -1,0 +1,51 @@
+"""The project's own numbers: each a study with fixed arguments, kept here as JSON, and shown in docs/results.md.
+
+import exemplar as ex
+
+ex.results.list_results()
+ex.results.run("official-runs-by-ink")      # computed again, with its intervals
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from exemplar.options import Option, Place, Seed, verb
+
+if TYPE_CHECKING:
+    from exemplar.answers import Answer
+
+__all__ = ["list_results", "page", "run"]
+
+
+@verb
+def list_results() -> Answer:
+    """The results there are."""
+    from exemplar.results.computing import describe_results
+
+    return describe_results()
+
+
+@verb
+def run(
+    name: Annotated[str, Option("A result (see `exemplar results list`).", positional=True)],
+    out: Annotated[Place | None, Option("The run folder; runs/results/NAME unless given.")] = None,
+    commit: Annotated[bool, Option("Keep the scores in the package, for docs/results.md.")] = False,
+    seed: Seed = 0,
+) -> Answer:
+    """Compute a result again and print its scores."""
+    from exemplar.results.computing import run_result
+
+    return run_result(name, out, commit, seed)
+
+
+@verb
+def page(
+    out: Annotated[Place, Option("The page to write.")] = Path("docs/results.md"),
+    check: Annotated[bool, Option("Whether to compute the quick ones again.", name="--check/--no-check")] = True,
+) -> Answer:
+    """Make docs/results.md from the kept results; says which quick ones no longer come out the same."""
+    from exemplar.results.computing import write_results_page
+
+    return write_results_page(out, check)

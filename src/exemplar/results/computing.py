@@ -1,0 +1,134 @@
+"""Results computed again, and the page of all of them: the verbs `list_results`, `run` and `page`."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from exemplar import rooms, runs
+from exemplar.answers import Answer, as_rows, format_scores, format_table
+from exemplar.errors import UserError, unknown
+from exemplar.files import check_place, whole_file
+from exemplar.images.catalogue import load
+from exemplar.records import Score, Scores
+from exemplar.results.kept import Kept, differences, keep_result, load_kept
+from exemplar.rooms import KeptResult, Number
+
+HEAD = """# Results
+
+Made by `make results` from the scores in `src/exemplar/results/`; do not edit. Every number has a 95 % interval, and the
+command above its table prints it again. "Published" is what a paper prints, with the place; "released weights" is what we
+measured with the weights the authors released.
+"""
+
+
+def all_results() -> dict[str, KeptResult]:
+    """Those of all rooms, by name."""
+    return rooms.collect("results")
+
+
+def describe_results() -> Answer:
+    rows = [
+        {"name": name, "title": result.title, "committed": load_kept(name) is not None}
+        for name, result in all_results().items()
+    ]
+    lines = [(row["name"], "yes" if row["committed"] else "no", row["title"]) for row in rows]
+    return Answer(values={"results": rows}, text=format_table(("name", "committed", "what"), lines))
+
+
+def run_result(name: str, out: Path | str | None, commit: bool, seed: int) -> Answer:
+    folder = Path(out).expanduser() if out is not None else Path("runs/results") / f"{name}-s{seed}"
+    scores, provenance = compute(name, folder, seed)
+    if commit:
+        keep_result(name, scores, provenance, all_results()[name].compute)
+    values = {"result": name, "seed": seed, "scores": as_rows(scores)}
+    return Answer(values=values, text=format_scores(scores), scores=Scores.collect(scores), folder=folder)
+
+
+def write_results_page(out: Path | str, check: bool) -> Answer:
+    place, results = Path(out).expanduser(), all_results()
+    check_place(place)
+    changed: list[str] = []
+    for name, result in results.items():
+        kept = load_kept(name)
+        if kept is None:
+            changed.append(f"{name}: nothing is committed; exemplar results run {name} --commit")
+        elif result.quick and check:
+            changed += [f"{name}: {sentence}" for sentence in check_result(name, kept)]
+    with whole_file(place) as part:
+        part.write_text(format_page(results), encoding="utf-8")
+    for result in results.values():
+        for file, plot in result.figures.items():
+            with whole_file(place.parent / file) as part:
+                part.write_text(plot(), encoding="utf-8")
+    same = ["Every quick one came out the same."] if check else []
+    text = "\n".join([f"{place} is made from {len(results)} results.", *(changed or same)])
+    return Answer(values={"page": str(out), "changed": changed}, text=text, page=place, ok=not changed)
+
+
+def check_result(name: str, kept: Kept) -> list[str]:
+    """A sentence for each score that no longer comes out as it was kept."""
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            scores, _ = compute(name, Path(folder) / "run", kept.seed)
+        except UserError as problem:
+            return [f"could not be checked ({problem})"]
+    return differences(kept.scores, scores)
+
+
+def compute(name: str, folder: Path, seed: int) -> tuple[list[Score], dict[str, Any]]:
+    """The scores of a result, from its run folder if that is finished, and where they come from."""
+    results = all_results()
+    if name not in results:
+        raise unknown("result", name, results)
+    data = {f"{which}/{split}": load(which, split).fingerprint for which, split in results[name].data}
+    about: dict[str, Any] = {"command": f"results run {name}", "config": {"result": name}, "seed": seed}
+    with runs.open_run(folder, **about, data=data, keep="jobs.sqlite") as run:
+        if not run.finished:
+            results[name].compute(run, seed)
+    return runs.load_scores(folder), runs.describe_run(folder)["provenance"]
+
+
+def format_page(results: dict[str, KeptResult]) -> str:
+    """docs/results.md."""
+    parts = [HEAD]
+    for name, result in results.items():
+        kept = load_kept(name)
+        if kept is not None:
+            parts.append(format_section(name, result, kept))
+    return "\n".join(parts)
+
+
+def format_section(name: str, result: KeptResult, kept: Kept) -> str:
+    """One result: its text, the command, and every score beside what others found."""
+    columns = {"published": result.published, "released weights": result.released}
+    shown = {head: numbers for head, numbers in columns.items() if numbers}
+    header = ["score", "who", "ours", "95 % interval", "n", *shown]
+    lines = [f"## {result.title}", "", result.text, "", f"`exemplar results run {name} --seed {kept.seed}`", ""]
+    lines += [_row(header), _row(["---"] * len(header))]
+    for score in kept.scores:
+        interval = "" if np.isnan(score.ci95[0]) else f"{score.ci95[0]:.4f} – {score.ci95[1]:.4f}"
+        cells = [score.name.replace("_", " "), score.label, f"{score.value:.4f}", interval, str(score.n)]
+        lines.append(_row([*cells, *(_told(numbers.get((score.name, score.agent))) for numbers in shown.values())]))
+    return "\n".join([*lines, "", _made(kept), ""])
+
+
+def _made(kept: Kept) -> str:
+    made = kept.provenance
+    where = [f"Exemplar {made['exemplar']}", f"seed {kept.seed}"]
+    if made.get("commit"):
+        where.append(f"commit {made['commit'][:10]}{' with changes' * ('with changes' in made['commit'])}")
+    if made.get("machine"):
+        where.append(made["machine"])
+    return f"Made with {', '.join(where)}, in {made['duration_s']:.0f} s."
+
+
+def _told(number: Number | None) -> str:
+    return "" if number is None else f"{number.value:g} ({number.source})"
+
+
+def _row(cells: list[str]) -> str:
+    return f"| {' | '.join(cells)} |"

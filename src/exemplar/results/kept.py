@@ -1,0 +1,114 @@
+"""What is kept of a result: its scores, and where they come from; and whether it still comes out the same."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from exemplar import seeds
+from exemplar.records import Score
+from exemplar.runs import read_json, write_json
+
+FOLDER = Path(__file__).parent
+LABELS = ("name", "agent", "concept", "space", "variant")
+RENAMES = FOLDER / "renames.json"  # result → column → label as it was kept → label as it is now
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A kept result. provenance: versions, duration, and, where it was kept since: commit, modules (a hash of the sources it
+    imports), data (fingerprints) and machine."""
+
+    scores: list[Score]
+    seed: int
+    provenance: dict[str, Any]
+
+
+def load_kept(name: str) -> Kept | None:
+    """What is kept of a result, its labels as they are now; None if nothing is."""
+    path = FOLDER / f"{name}.json"
+    if not path.is_file():
+        return None
+    kept, renames = read_json(path), read_json(RENAMES).get(name, {})
+    scores = []
+    for row in kept["scores"]:
+        lo, hi = (np.nan if end is None else end for end in row["ci95"])
+        labels = {key: renames.get(key, {}).get(row[key], row[key]) for key in LABELS}
+        scores.append(Score(**labels, value=row["value"], ci95=(lo, hi), n=row["n"]))
+    return Kept(scores, kept["seed"], kept["provenance"])
+
+
+def keep_result(name: str, scores: Sequence[Score], provenance: dict[str, Any], compute: Callable[..., Any]) -> Path:
+    """Keep a result's scores with where they come from; the name of the machine and the day are left out."""
+    about = {key: provenance[key] for key in ("exemplar", "python", "libraries", "duration_s", "data")}
+    git, host = provenance.get("git"), provenance["host"]
+    about["commit"] = None if git is None else git["commit"] + (" with changes" if git["changed"] else "")
+    about["modules"] = hash_modules(compute.__module__)
+    about["machine"] = f"{host['system'].partition('-')[0]}, {host['cores']} cores"
+    rows = [score.row() for score in scores]
+    write_json(FOLDER / f"{name}.json", {"scores": rows, "seed": provenance["seed"], "provenance": about})
+    return FOLDER / f"{name}.json"
+
+
+def differences(kept: Sequence[Score], now: Sequence[Score], tolerance: float = 1e-6) -> list[str]:
+    """A sentence for each score that is not what it was, is new, or is gone."""
+    before, after = ({tuple(getattr(s, key) for key in LABELS): s for s in side} for side in (kept, now))
+    found = [f"{' '.join(filter(None, key))} is gone" for key in before.keys() - after.keys()]
+    found += [f"{' '.join(filter(None, key))} is new" for key in after.keys() - before.keys()]
+    for key in before.keys() & after.keys():
+        old, new = before[key], after[key]
+        if not np.allclose((old.value, *old.ci95), (new.value, *new.ci95), rtol=0, atol=tolerance, equal_nan=True):
+            found.append(f"{' '.join(filter(None, key))} was {old.value:.6g}, is {new.value:.6g}")
+    return sorted(found)
+
+
+@cache
+def hash_modules(module: str) -> str:
+    """A hash of the sources of a module and of every module of the package that it imports, directly or not."""
+    found = sorted(imported_modules(module))
+    return seeds.digest([(name, Path(str(find_spec(name).origin)).read_bytes()) for name in found])  # type: ignore[union-attr]
+
+
+def imported_modules(module: str) -> set[str]:
+    """Names of the package's modules that a module imports, itself included; imports inside functions count too."""
+    found, waiting = set[str](), [module]
+    while waiting:
+        name = waiting.pop()
+        if name not in found and _source(name) is not None:
+            found.add(name)
+            waiting += _imports(name)
+    return found
+
+
+def _imports(module: str) -> Iterator[str]:
+    source = _source(module)
+    assert source is not None
+    for node in ast.walk(ast.parse(source.read_text(encoding="utf-8"))):
+        names: list[str] = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+        yield from (name for name in names if name.split(".")[0] == "exemplar")
+
+
+@cache
+def _source(module: str) -> Path | None:
+    """The file of a module; None where the name is no module."""
+    try:
+        spec = find_spec(module)
+    except ModuleNotFoundError:
+        return None
+    return Path(spec.origin) if spec is not None and spec.origin and spec.origin.endswith(".py") else None
+
+
+def renamed(score: Score, **labels: str) -> Score:
+    """The same score under other labels."""
+    return replace(score, **labels)  # type: ignore[arg-type]
