@@ -26,11 +26,13 @@ from exemplar.draw.figures import plots as figures
 from exemplar.draw.figures import study_plots as studies
 from exemplar.draw.figures import tables
 from exemplar.draw.figures.comparison import originality_axis, write_comparison
-from exemplar.draw.scored_runs import read_judged
+from exemplar.draw.figures.drawers import OF_GLYPHS, OF_PEOPLE, drawers_of, is_own_drawers
+from exemplar.draw.figures.verdicts import compare_verdict, differ
+from exemplar.draw.scored_runs import read_scored
 from exemplar.errors import UserError
 from exemplar.files import write_npz
 from exemplar.records import Score, Scores
-from exemplar.report.labels import _covered, _seats
+from exemplar.report.labels import _candidate_corners, _overlap_area
 from exemplar.runs import open_run
 
 N_CONCEPTS, N_DRAWINGS, SIDE = 12, 6, 20
@@ -43,7 +45,7 @@ def make_run(
     *,
     place: tuple[float, float] = (0.4, 0.9),
     n: int = N_DRAWINGS,
-    data: str = "glyphs/weak-test",
+    data: str = "omniglot/weak-test",
     exemplars: int = 0,
     critics: tuple[str, ...] = ("simclr-glyphs-s0", "simclr-glyphs-s1", "protonet-glyphs-s0"),
     normalise: str = "people",
@@ -86,7 +88,7 @@ def make_run(
     }  # fmt: skip
     with open_run(folder, command=command, config=config, seed=0, data={data: "f00d"}) as run:
         run.save(Scores.collect(scores))
-        write_npz(folder / "judged.npz", arrays)
+        write_npz(folder / "scored.npz", arrays)
     return folder
 
 
@@ -171,12 +173,7 @@ def test_each_figure_is_beside_the_page_as_png_and_svg(page):
 def test_the_table_says_each_score_with_its_interval_over_all_critics(page):
     rows = Page(page.read_text(encoding="utf-8")).rows
     head = next(row for row in rows if row[0] == "who")
-    assert head == [
-        "who",
-        "diversity",
-        "recognizability, 20-way",
-        "distance to people",
-    ]
+    assert head == ["who", "diversity", "recognizability, 20-way", "distance to people"]
     assert ["copies", "0.000 -0.020 – 0.020", "1.000 0.980 – 1.020", "1.500 1.480 – 1.520"] in rows
     every = {tuple(row[:2]): [cell.partition(" ")[0] for cell in row[2:]] for row in rows if len(row) == 6}
     assert every["diversity", "simclr-glyphs-s1"] == ["0.400", "0.010", "0.260", "0.610"]
@@ -185,7 +182,7 @@ def test_the_table_says_each_score_with_its_interval_over_all_critics(page):
 
 def test_the_values_the_table_of_concepts_can_show_are_the_scores(page, folders):
     text = page.read_text(encoding="utf-8")
-    values = json.loads(re.search(r"const values = (.*), byConcept", text)[1])  # type: ignore[index]
+    values = json.loads(html.unescape(re.search(r'data-values="(.*?)"', text)[1]))  # type: ignore[index]
     options = re.findall(r'<option value="\d+">([^<]*)', text)
     assert options == [
         "diversity",
@@ -206,6 +203,7 @@ def test_a_click_on_a_head_sorts_the_table_of_concepts(page, tmp_path):
     if browser is None:
         pytest.skip("there is no chromium on this machine")
     clicks = """<script>
+    const [byConcept, choice, only] = ["table", "select", "input"].map(tag => document.querySelector(".choices " + tag));
     const shown = () => [...byConcept.tBodies[0].rows].map(row => Number(row.cells[3].dataset.value));
     const head = byConcept.tHead.rows[0].cells[3], found = [];
     for (const act of [() => head.click(), () => head.click(), () => { choice.value = 2; choice.dispatchEvent(new Event("change")); },
@@ -222,7 +220,7 @@ def test_a_click_on_a_head_sorts_the_table_of_concepts(page, tmp_path):
         f"--user-data-dir={tmp_path / 'profile'}",
     ]
     said = subprocess.run(
-        [browser, *flags, "--dump-dom", copy.as_uri()], capture_output=True, text=True, timeout=120, check=True
+        [browser, *flags, "--dump-dom", copy.as_uri()], capture_output=True, text=True, timeout=900, check=True
     )
     falling, rising, other, _, n_shown = json.loads(html.unescape(re.search("<title>(.*?)</title>", said.stdout)[1]))  # type: ignore[index]
     assert falling == sorted(falling, reverse=True) and len(set(falling)) == N_CONCEPTS
@@ -253,6 +251,104 @@ def test_a_name_is_text_whatever_is_in_it(tmp_path, folders):
     assert (tmp_path / "page-figures" / "ranked-02-b-x-script.png").is_file()
 
 
+def drawn_by(tmp_path: Path, data: str, *agents: str, **about: Any) -> list[Path]:
+    return [make_run(tmp_path / f"{k}", agent, data=data, **about) for k, agent in enumerate(agents)]
+
+
+@pytest.mark.parametrize("own", ["people", "simulated drawers"])  # as old runs and new ones name them
+def test_the_drawers_of_built_in_glyphs_are_not_called_people(own, tmp_path):
+    runs = drawn_by(tmp_path, "glyphs/weak-test", own, "copies", "noise", normalise="sample")
+    text = write_comparison(tmp_path / "page.html", runs).read_text(encoding="utf-8")
+    shown = re.sub(r'src="data:[^"]*"', "", text[text.index("<main>") :])
+    assert not re.search(r"\bpeople\b", shown.lower()), re.findall(r".{60}\bpeople\b.{20}", shown.lower())[:3]
+    assert "distance to simulated drawers" in shown and "the star is the simulated drawers" in shown
+
+
+def test_people_are_people_where_people_drew(page):
+    text = page.read_text(encoding="utf-8")
+    assert "the star is people" in text and "simulated" not in text
+    assert drawers_of(["omniglot/weak-test"]) is drawers_of(["mine"]) is OF_PEOPLE
+    assert drawers_of(["glyphs@0.5/all"]) is drawers_of(["glyphs"]) is OF_GLYPHS
+    assert is_own_drawers("people (run0)") and not is_own_drawers("peopled") and not is_own_drawers("copies")
+
+
+def test_an_old_run_and_a_new_one_of_the_simulated_drawers_are_told_apart(tmp_path):
+    runs = drawn_by(tmp_path, "glyphs/weak-test", "people", "simulated drawers")
+    rows = Page(write_comparison(tmp_path / "page.html", runs).read_text(encoding="utf-8")).rows
+    assert {"simulated drawers (0)", "simulated drawers (1)"} <= {row[0] for row in rows}
+
+
+def test_the_page_says_how_it_was_made(page, folders):
+    rows = {row[0]: row[1] for row in Page(page.read_text(encoding="utf-8")).rows if len(row) == 2}
+    assert (
+        rows["seed"] == "0"
+        and rows["version"].startswith("Exemplar 0")
+        and re.fullmatch(r"\d{4}-\d\d-\d\d", rows["date"])
+    )
+    assert rows["command"].startswith("exemplar draw score") and rows["data"] == "omniglot/weak-test (content f00d)"
+    assert (
+        rows["this page"].startswith(f"exemplar draw compare {folders[0]}")
+        and "'all of them.html'" in rows["this page"]
+    )
+
+
+def verdict_on(tmp_path: Path, distances: dict[str, tuple[float, float]]) -> str:
+    """What is said of agents at these distances from people, each with half the width of its interval."""
+    runs = []
+    for agent, (value, half) in distances.items():
+        run = read_scored(make_run(tmp_path / agent, agent))
+        at = Score("distance_to_people", value, (value - half, value + half), N_CONCEPTS, agent=agent)
+        others = [s for s in run.scores if s.concept or s.name != "distance_to_people"]
+        runs.append(replace(run, scores=[*others, at]))
+    return compare_verdict(runs, OF_PEOPLE)
+
+
+def test_the_verdict_names_who_is_nearest_to_people(tmp_path):
+    said = verdict_on(tmp_path, {"people": (0, 0), "far": (9, 0.5), "near": (1, 0.2), "middle": (4, 0.1)})
+    assert said == (
+        "Nearest to people is near, 1.00 [0.80, 1.20] of people's standard deviations away; next is middle, "
+        "4.00 [3.90, 4.10] away."
+    )
+
+
+def test_the_verdict_does_not_decide_what_intervals_leave_open(tmp_path):
+    said = verdict_on(tmp_path, {"people": (0, 0), "b": (1.3, 0.2), "a": (1, 0.2), "far": (9, 1)})
+    assert said.startswith("Nearest to people are a (1.00 [0.80, 1.20]) and b (1.30 [1.10, 1.50])")
+    assert "whose intervals overlap; next is far" in said
+    none = verdict_on(tmp_path / "again", {"a": (1, 0.5), "b": (1.3, 0.5)})
+    assert none.startswith("Who is nearest to people is not decided: the intervals of a and b overlap")
+
+
+@given(st.floats(0, 9), st.floats(0, 9), st.floats(0, 3), st.floats(0, 3))
+@settings(deadline=None, max_examples=60)
+def test_scores_differ_only_where_their_intervals_do_not_overlap(a, b, half, other):
+    one, two = (Score("d", value, (value - width, value + width), 9) for value, width in ((a, half), (b, other)))
+    assert differ(one, two) == differ(two, one) == (one.ci95[1] < two.ci95[0] or two.ci95[1] < one.ci95[0])
+    assert not differ(one, one) and not differ(one, Score("d", b, (np.nan, np.nan), 1))
+
+
+def test_the_verdict_on_one_agent_sets_it_beside_people(tmp_path):
+    runs = [read_scored(make_run(tmp_path / a, a, place=p)) for a, p in (("people", (0.4, 0.9)), ("ddpm", (0.2, 0.91)))]
+    assert compare_verdict(runs, OF_PEOPLE) == (
+        "The drawings of ddpm are less diverse than people (0.20 [0.18, 0.22] against 0.40 [0.38, 0.42]) and not "
+        "distinguishable from people in recognizability, 20-way (0.91 [0.89, 0.93] against 0.90 [0.88, 0.92])."
+    )
+    assert compare_verdict(runs[1:], OF_PEOPLE).startswith(
+        "The drawings of ddpm have a diversity of 0.20 [0.18, 0.22] and"
+    )
+
+
+def test_without_anyone_to_be_near_to_the_verdict_says_who_is_ahead(tmp_path):
+    places = {"a": (0.4, 0.9), "b": (0.2, 0.91), "c": (0.1, 0.5)}
+    runs = [read_scored(make_run(tmp_path / a, a, place=p)) for a, p in places.items()]
+    runs = [replace(run, scores=[s for s in run.scores if s.name != "distance_to_people"]) for run in runs]
+    assert compare_verdict(runs, OF_PEOPLE) == (
+        "Most diverse is a, at 0.40 [0.38, 0.42], before b (0.20 [0.18, 0.22]); most recognizable are b (0.91 [0.89, 0.93]) "
+        "and a (0.90 [0.88, 0.92]), whose intervals overlap."
+    )
+    assert "no drawer is the most diverse" in compare_verdict([runs[0], replace(runs[0], agent="d")], OF_PEOPLE).lower()
+
+
 def test_agents_of_one_name_are_told_apart_by_their_folders(tmp_path, folders):
     again = make_run(tmp_path / "second", "copies")
     rows = Page(write_comparison(tmp_path / "page.html", [folders[1], again]).read_text(encoding="utf-8")).rows
@@ -262,15 +358,15 @@ def test_agents_of_one_name_are_told_apart_by_their_folders(tmp_path, folders):
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"data": "omniglot/weak-test"}, r"different data, glyphs/weak-test \(12 concepts\) and omniglot"),
+        ({"data": "glyphs/weak-test"}, r"different data, omniglot/weak-test \(12 concepts\) and glyphs"),
         ({"exemplars": 1}, "followed different exemplars"),
-        ({"n": 4}, "at 6 and 4 drawings a concept: score both at 4"),
+        ({"n": 4}, "at 6 and 4 drawings per concept: score both at 4"),
         (
             {"critics": ("simclr-glyphs-s0", "simclr-glyphs-s2", "protonet-glyphs-s0")},
-            "simclr-glyphs-s1, simclr-glyphs-s2 judged only",
+            "simclr-glyphs-s1, simclr-glyphs-s2 scored only",
         ),
         ({"normalise": "sample"}, "another normalise: score both with the same settings"),
-        ({"command": "spaces encode"}, "holds a run of spaces encode, no judged drawings"),
+        ({"command": "spaces encode"}, "holds a run of spaces encode, no scored drawings"),
     ],
 )
 def test_runs_that_were_asked_different_things_are_not_compared(change, says, folders, tmp_path):
@@ -288,15 +384,15 @@ def test_what_is_no_finished_run_is_refused_in_a_sentence(folders, tmp_path):
         write_comparison(out, [folders[0], folders[0].parent / "." / folders[0].name])
     with pytest.raises(UserError, match="nothing to compare"):
         write_comparison(out, [])
-    with pytest.raises(UserError, match="something.html"):
+    with pytest.raises(UserError, match="rename .*page.pdf to end with .html"):
         write_comparison(tmp_path / "page.pdf", folders)
     stopped = make_run(tmp_path / "stopped", "copies")
     (stopped / "provenance.json").write_text('{"state": "running"}', encoding="utf-8")
     with pytest.raises(UserError, match="not finished"):
         write_comparison(out, [stopped])
     empty = make_run(tmp_path / "empty", "copies")
-    (empty / "judged.npz").unlink()
-    with pytest.raises(UserError, match="judged.npz is missing"):
+    (empty / "scored.npz").unlink()
+    with pytest.raises(UserError, match="scored.npz is missing"):
         write_comparison(out, [empty])
     assert not out.exists()
 
@@ -309,16 +405,16 @@ def test_a_run_without_the_score_a_page_needs_says_which(tmp_path, folders):
 
 
 def test_a_score_over_all_critics_goes_before_a_single_ones(folders):
-    run = read_judged(folders[1])
+    run = read_scored(folders[1])
     assert run.overall("diversity").space == "" and run.overall("diversity").value == 0.0
     assert run.by_concept("vendi")[0].space == "protonet-glyphs-s0"  # where there is no other
     assert run.overall("vendi") is None and run.n == N_DRAWINGS
 
 
 def test_the_plane_takes_the_first_recognizability_there_is(folders, tmp_path):
-    assert tables.main_recognizability(read_judged(folders[0])) == ("recognizability_20_way", 20)
+    assert tables.main_recognizability(read_scored(folders[0])) == ("recognizability_20_way", 20)
     few = make_run(tmp_path / "few", "copies", ways="all")
-    assert tables.main_recognizability(read_judged(few)) == ("recognizability_all_way", N_CONCEPTS)
+    assert tables.main_recognizability(read_scored(few)) == ("recognizability_all_way", N_CONCEPTS)
     none = make_run(tmp_path / "none", "copies", ways="")
     with pytest.raises(UserError, match="none has no score of recognizability"):
         write_comparison(tmp_path / "page.html", [none])
@@ -326,16 +422,16 @@ def test_the_plane_takes_the_first_recognizability_there_is(folders, tmp_path):
 
 def test_main_scores_are_explained_and_stand_in_order(folders, tmp_path):
     assert tables.explain("recognizability_5_way").endswith("among 5, each seen once") and not tables.explain("vendi")
-    run = read_judged(make_run(tmp_path / "run", "copies"))
+    run = read_scored(make_run(tmp_path / "run", "copies"))
     more = [score("recognizability_all_way", 0.9), score("copy_rate", 0.0), score("precision", 0.5)]
-    table = tables.overall_table([replace(run, scores=[*more, *run.scores])])
-    assert table.names == [
+    names = tables.main_scores([replace(run, scores=[*more, *run.scores])])
+    assert names == [
         "diversity", "recognizability_20_way", "recognizability_all_way", "copy_rate", "distance_to_people",
     ]  # fmt: skip
 
 
-def test_whoever_is_far_beyond_people_leaves_the_axis_to_the_others(folders):
-    people, near = (read_judged(folder) for folder in folders[:2])
+def test_whoever_is_far_beyond_the_data_s_own_drawers_leaves_the_axis_to_the_others(folders):
+    people, near = (read_scored(folder) for folder in folders[:2])
     far = replace(
         near,
         agent="noise",
@@ -351,18 +447,19 @@ def test_whoever_is_far_beyond_people_leaves_the_axis_to_the_others(folders):
 def test_names_and_numbers_read_well():
     assert tables.words("recognizability_all_way") == "recognizability, all-way"
     assert tables.words("distance_to_people") == "distance to people"
-    assert [tables.number(value) for value in (0.0, 0.12345, -2.5, 12345.6)] == ["0.000", "0.123", "-2.500", "12,346"]
+    assert tables.words("distance_to_people", OF_GLYPHS) == "distance to simulated drawers"
 
 
-def test_agents_that_differ_by_a_knob_are_a_family_in_its_order():
+def test_agents_that_differ_by_one_parameter_are_a_family_in_its_order():
     agents = ["people", "redraw@10", "redraw@0.5", "vae:2", "redraw@2", "copies", "v@x"]
-    assert figures.families(agents) == [["redraw@0.5", "redraw@2", "redraw@10"]]
+    assert figures.agent_families(agents) == [["redraw@0.5", "redraw@2", "redraw@10"]]
 
 
-def test_an_agent_keeps_its_look_and_people_are_a_black_star():
-    look = figures.looks(["a", "people", "b"])
-    assert look["people"] == {"color": figures.INK, "marker": "*"}
-    assert look["a"] == figures.looks(["a", "b"])["a"] and look["b"] == figures.looks(["a", "b"])["b"]
+@pytest.mark.parametrize("own", ["people", "simulated drawers"])
+def test_an_agent_keeps_its_style_and_the_data_s_own_drawers_are_a_black_star(own):
+    styles, without = figures.agent_styles(["a", own, "b"]), figures.agent_styles(["a", "b"])
+    assert styles[own] == {"color": figures.INK, "marker": "*"}
+    assert styles["a"] == without["a"] and styles["b"] == without["b"]
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=30), st.integers(1, 6))
@@ -410,11 +507,11 @@ def test_the_plane_shows_values_and_intervals_where_they_are():
 def test_covered_area_is_counted_once_for_each_that_covers():
     boxes = np.array([[0.0, 0, 10, 2], [20, 0, 30, 2]])
     others = np.array([[5.0, 1, 15, 9], [-1, -1, 4, 0.5]])
-    assert _covered(boxes, others).tolist() == [5 * 1 + 4 * 0.5, 0.0]
+    assert _overlap_area(boxes, others).tolist() == [5 * 1 + 4 * 0.5, 0.0]
 
 
-def test_a_name_has_sixteen_seats_none_of_them_on_its_point():
-    corners = _seats(30.0, 11.0)
+def test_a_name_has_sixteen_places_none_of_them_on_its_point():
+    corners = _candidate_corners(30.0, 11.0)
     assert len(corners) == 16
     over = (corners < 0).all(axis=1) & (corners > [-30.0, -11.0]).all(axis=1)
     assert not over.any()
@@ -428,7 +525,7 @@ def test_names_in_a_crowd_do_not_lie_on_each_other():
     figures.render(figure)
     boxes = np.array([Text.get_window_extent(text).extents for text in figure.axes[0].texts])
     assert len(boxes) == 9
-    overlap = np.array([_covered(boxes[k : k + 1], np.delete(boxes, k, axis=0))[0] for k in range(9)])
+    overlap = np.array([_overlap_area(boxes[k : k + 1], np.delete(boxes, k, axis=0))[0] for k in range(9)])
     assert (overlap < 0.1 * (boxes[:, 2:] - boxes[:, :2]).prod(axis=1)).all()
 
 
@@ -483,7 +580,7 @@ def test_the_band_along_a_number_is_the_interval():
     assert axes.get_xscale() == "log" and axes.lines[0].get_ydata() == pytest.approx([0.3, 0.4, 0.5])
 
 
-def test_a_map_has_a_dot_a_drawing_and_a_colour_a_concept():
+def test_a_map_has_one_dot_per_drawing_and_one_colour_per_concept():
     place = seeds.rng("map").normal(size=(12, 2))
     concept = np.repeat(["a", "b", "c"], 4)
     figure = studies.plot_map(

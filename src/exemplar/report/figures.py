@@ -1,8 +1,9 @@
-"""Small figures in one style, as SVG that is the same bytes for the same numbers."""
+"""Small figures in one style, as files that are the same bytes for the same numbers."""
 
 from __future__ import annotations
 
 import io
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,6 +18,13 @@ STYLE: Any = {
     "svg.hashsalt": "exemplar", "svg.fonttype": "path", "figure.facecolor": "none", "axes.facecolor": "none",
 }  # fmt: skip
 INK, ACCENT, QUIET = "#1b1b1f", "#c8472b", "#9a9aa2"
+# twelve hues that stay apart on white, neighbours on the wheel not next to each other in the list
+HUES = ("#c8472b", "#1f77b4", "#2e8b57", "#8e44ad", "#b8860b", "#0e8c8c", "#d6438a", "#5a6b1f", "#4b4fc4", "#a0522d",
+        "#5b7fa6", "#3a3a3f")  # fmt: skip
+DPI = 160  # of the PNG files
+
+# a decorator of functions that plot; a dollar sign in a name is not mathematics
+styled = mpl.rc_context({**STYLE, "legend.frameon": False, "text.parse_math": False})
 
 
 def plot_scores(
@@ -35,6 +43,16 @@ def plot_scores(
             axes.annotate("chance", (min(x), chance), textcoords="offset points", xytext=(0, 4), color=QUIET)
         axes.set(xlabel=xlabel, ylabel=ylabel, ylim=(0, 1.02))
         return as_svg(figure)
+
+
+@styled
+def render(figure: Figure) -> dict[str, bytes]:
+    """The figure as files: "png", on white, and "svg", whose background is transparent."""
+    buffer = io.BytesIO()
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing")  # a script the font lacks is drawn as boxes
+        figure.savefig(buffer, format="png", dpi=DPI, facecolor="white")
+        return {"png": buffer.getvalue(), "svg": as_svg(figure).encode()}
 
 
 def as_svg(figure: Figure) -> str:

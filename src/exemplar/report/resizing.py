@@ -28,9 +28,9 @@ def resize(images: np.ndarray, size: tuple[int, int]) -> np.ndarray:
 def weights(source: int, target: int) -> np.ndarray:
     """(target, source) float32, rows sum to 1: a triangle as wide as one target pixel (or one source pixel, if larger)."""
     scale = source / target
-    reach = max(scale, 1.0)
+    half_width = max(scale, 1.0)
     centre = (np.arange(target) + 0.5) * scale
-    distance = np.abs(np.arange(source) + 0.5 - centre[:, None]) / reach
+    distance = np.abs(np.arange(source) + 0.5 - centre[:, None]) / half_width
     triangle = np.clip(1 - distance, 0, None)
     return (triangle / triangle.sum(axis=1, keepdims=True)).astype(np.float32)
 

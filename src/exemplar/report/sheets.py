@@ -1,4 +1,4 @@
-"""Contact sheets: many small images on one, a row a concept."""
+"""Contact sheets: many small images on one, in rows with a label each."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from exemplar.errors import UserError
 from exemplar.files import whole_file
 from exemplar.report.resizing import resize
 
-LABEL = 13  # px, the height of a row's name
-MOST = 20_000  # px, the longest side a picture may have and still open everywhere
+LABEL_HEIGHT = 13  # px of a row's label
+LARGEST = 20_000  # px, the longest side a picture may have and still open everywhere
 
 
 def sheet_png(
@@ -29,17 +29,19 @@ def sheet_png(
 ) -> bytes:
     """images: (rows, columns, h, w) grey, or (rows, columns, h, w, 3); if drawn, grey is ink, shown dark on white.
 
-    labels: a name a row; cell: px of an image on the sheet, its own size unless given (never below 24); frames: the colour
-    of the frame around (row, column), where one is to stand out.
+    labels: one per row; cell: px of an image on the sheet, its own size unless given (never below 24); frames: the colour of
+    the frame around (row, column), where one is to stand out.
     """
     rows, columns = images.shape[:2]
     side = max(24, cell or max(images.shape[2:4]))
-    head = LABEL + 4 if labels else 0
+    head = LABEL_HEIGHT + 4 if labels else 0
     width, height = gap + columns * (side + gap), rows * (side + gap + head) + gap
-    if max(width, height) > MOST:
-        raise UserError(f"a sheet of {width} × {height} px is too large: ask for fewer images, or a smaller --size")
+    if max(width, height) > LARGEST:
+        raise UserError(
+            f"A sheet of {width} × {height} px is too large: ask for fewer images, or for a smaller --size."
+        )
     paper = Image.new("RGB", (width, height), "white")
-    pen, font = ImageDraw.Draw(paper), ImageFont.load_default(LABEL - 2)
+    pen, font = ImageDraw.Draw(paper), ImageFont.load_default(LABEL_HEIGHT - 2)
     flat = images.reshape(rows * columns, *images.shape[2:])
     shown = resize(255 - flat if drawn and images.ndim == 4 else flat, (side, side)).reshape(
         rows, columns, side, side, -1
@@ -47,7 +49,7 @@ def sheet_png(
     for row in range(rows):
         top = gap + row * (side + gap + head)
         if labels:
-            name = labels[row].encode("utf-8", "replace").decode()  # file names may hold what is no text
+            name = labels[row].encode("utf-8", "replace").decode()  # file names may hold what is not text
             pen.text((gap, top), name, fill=(110, 110, 110), font=font)
         for column in range(columns):
             left = gap + column * (side + gap)
@@ -64,7 +66,7 @@ def sheet_png(
 def write_sheet(path: Path, images: np.ndarray, labels: Sequence[str] | None = None, *, drawn: bool = True) -> None:
     """As `sheet_png`, to a file, whole or not at all."""
     if path.suffix.lower() != ".png":
-        raise UserError(f"a sheet is a PNG: call {path} something.png")
+        raise UserError(f"A sheet is a PNG: rename {path} to end with .png.")
     content = sheet_png(images, labels, drawn=drawn)
     with whole_file(path) as part:
         part.write_bytes(content)

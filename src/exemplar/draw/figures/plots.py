@@ -5,36 +5,29 @@ Arrays and scores in, a matplotlib figure out; `render` makes the files of it, t
 
 from __future__ import annotations
 
-import io
 import re
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.offsetbox import AnnotationBbox, OffsetImage
 from matplotlib.patches import Rectangle
 
+from exemplar.draw.figures.drawers import is_own_drawers
 from exemplar.records import Score
-from exemplar.report.figures import ACCENT, INK, QUIET, STYLE, as_svg
+from exemplar.report.figures import ACCENT, DPI, HUES, INK, QUIET, styled
+from exemplar.report.figures import render as render
 from exemplar.report.labels import name_points
 from exemplar.report.resizing import resize
-from exemplar.spaces.figures import HUES
 
-PEOPLE = "people"  # the agent that is the star, as the room's task names those who made the data
 MARKERS = "osD^vPXh<>pd"
-DOTS = 160  # px an inch of the PNG files
 CELL, GAP = 64, 6  # px of a drawing on a sheet, and between two
 ROUNDING = 1e-9  # relative: what lies on the border of a step is in it
 RINGS = np.outer(10.0 ** np.arange(-4, 5), (1, 2, 5)).ravel()  # distances a radar may mark
-ALONG = 16  # drawings on a strip, from one end of the axis to the other
-
-# a name may hold a dollar sign, which is no mathematics
-styled = mpl.rc_context({**STYLE, "legend.frameon": False, "text.parse_math": False})
+N_ALONG = 16  # drawings on a strip, from one end of the axis to the other
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,18 +54,19 @@ class Strip:
     drawings: np.ndarray
 
 
-Looks = Mapping[str, dict[str, Any]]
+AgentStyles = Mapping[str, dict[str, Any]]
 
 
-def looks(agents: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Colour and marker of each agent; people are a black star. Where a figure shows some of them only, give it all's."""
-    others = [agent for agent in agents if agent != PEOPLE]
+def agent_styles(agents: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Colour and marker of each agent; the data's own drawers are a black star. Make them once for all agents of a page:
+    each then looks the same on every figure."""
+    others = [agent for agent in agents if not is_own_drawers(agent)]
     found = {a: {"color": HUES[k % len(HUES)], "marker": MARKERS[k % len(MARKERS)]} for k, a in enumerate(others)}
     return {a: found.get(a, {"color": INK, "marker": "*"}) for a in agents}
 
 
-def families(agents: Sequence[str]) -> list[list[str]]:
-    """Agents that differ by one knob, `redraw:0.5` and `redraw:2`, in its order; those alone are left out."""
+def agent_families(agents: Sequence[str]) -> list[list[str]]:
+    """Agents that differ by one parameter, `redraw@0.5` and `redraw@2`, in its order; those alone are left out."""
     knobs: dict[str, list[tuple[float, str]]] = {}
     for agent in agents:
         if found := re.fullmatch(r"(.+)[:@](\d+\.?\d*)", agent):
@@ -81,42 +75,33 @@ def families(agents: Sequence[str]) -> list[list[str]]:
 
 
 @styled
-def render(figure: Figure) -> dict[str, bytes]:
-    """The figure as files: "png", on white, and "svg"."""
-    buffer = io.BytesIO()
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Glyph .* missing")  # a script the font lacks: boxes, as elsewhere
-        figure.savefig(buffer, format="png", dpi=DOTS, facecolor="white")
-        return {"png": buffer.getvalue(), "svg": as_svg(figure).encode()}
-
-
-@styled
 def plot_plane(
     diversity: Mapping[str, Score],
     recognizability: Mapping[str, Score],
     *,
-    look: Looks | None = None,
+    styles: AgentStyles | None = None,
     chance: float | None = None,
     xlabel: str = "diversity",
     ylabel: str = "recognizability",
 ) -> Figure:
-    """Each agent where it stands, with both its intervals; agents that differ by a knob are joined, people are the star."""
+    """Each agent at its diversity and recognizability, with both intervals; agents that differ by one parameter are joined, and
+    the data's own drawers are the star."""
     figure = Figure(figsize=(7.6, 5.2))
     axes = figure.add_axes((0.09, 0.11, 0.89, 0.86))
     agents = list(diversity)
     place = np.array([[diversity[agent].value, recognizability[agent].value] for agent in agents])
     right = float(np.nanmax([[score.value, score.ci95[1]] for score in diversity.values()])) or 1.0
     axes.set(xlim=(-0.06 * right, 1.12 * right), ylim=(-0.04, 1.06), xlabel=xlabel, ylabel=ylabel)
-    look = look or looks(agents)
+    styles = styles or agent_styles(agents)
     busy = []
-    for family in families(agents):
+    for family in agent_families(agents):
         line = place[[agents.index(agent) for agent in family]]
         axes.plot(*line.T, color="#d8d4ca", linewidth=1.5, zorder=1)
         busy.append(np.linspace(line[:-1], line[1:], 20).reshape(-1, 2))
     for agent, (x, y) in zip(agents, place, strict=True):
-        star = agent == PEOPLE
+        star = is_own_drawers(agent)
         axes.errorbar(
-            x, y, xerr=reach(diversity[agent]), yerr=reach(recognizability[agent]), **look[agent], capsize=3,
+            x, y, xerr=error_bar(diversity[agent]), yerr=error_bar(recognizability[agent]), **styles[agent], capsize=3,
             markersize=18 if star else 8, linewidth=1.3, markeredgecolor="white", markeredgewidth=0.8, zorder=4 if star else 3,
         )  # fmt: skip
     if chance is not None:
@@ -126,7 +111,7 @@ def plot_plane(
             "chance", (end, chance), xytext=(0, 3), textcoords="offset points", color=QUIET, ha="right", fontsize=10
         )
         busy.append(np.array([[0.97 * end, chance], [0.94 * end, chance]]))
-    name_points(axes, agents, place, [look[agent]["color"] for agent in agents], busy=np.vstack([place, *busy]))
+    name_points(axes, agents, place, [styles[agent]["color"] for agent in agents], busy=np.vstack([place, *busy]))
     return figure
 
 
@@ -137,15 +122,15 @@ def plot_curves(
     strips: Mapping[str, Strip],
     *,
     extent: tuple[float, float],
-    look: Looks | None = None,
+    styles: AgentStyles | None = None,
     ylabel: str = "recognizability",
 ) -> Figure:
     """Three things on one axis of originality: how the drawings are spread over it, how recognizable they are there (bins,
     and the curve through them, with 95 % intervals), and some drawings of each agent under their exemplars.
 
-    densities: agent → places and density there, (g,) each; strips: what to show, none where empty; extent: the axis's ends.
+    densities: agent → places and density there, (g,) each; strips: which drawings, none where empty; extent: ends of the axis.
     """
-    look = look or looks(list(curves))
+    styles = styles or agent_styles(list(curves))
     spread, top, tall = 0.9, 4.3, 0.86  # inches of the densities, of them and the curves, of each agent's drawings
     height = top + tall * len(strips)
     figure = Figure(figsize=(9, height))
@@ -160,17 +145,17 @@ def plot_curves(
     over, axes = panel(0.05, spread - 0.1), panel(spread, top - spread - 0.55)
     for agent, (place, density) in densities.items():
         height_there = density / (density.max() or 1)  # 0 everywhere where all drawings are equally original
-        over.fill_between(place, height_there, color=look[agent]["color"], alpha=0.12, linewidth=0)
-        over.plot(place, height_there, color=look[agent]["color"], linewidth=1.2)
+        over.fill_between(place, height_there, color=styles[agent]["color"], alpha=0.12, linewidth=0)
+        over.plot(place, height_there, color=styles[agent]["color"], linewidth=1.2)
     over.set(ylim=(0, 1.05), xticks=[], yticks=[])
     over.set_ylabel("drawings", fontsize=9.5, color="#444")
     for agent, curve in curves.items():
-        colour, star = look[agent]["color"], agent == PEOPLE
+        colour, star = styles[agent]["color"], is_own_drawers(agent)
         axes.fill_between(curve.fit_at, curve.fit_lo, curve.fit_hi, color=colour, alpha=0.13, linewidth=0)
         axes.plot(curve.fit_at, curve.fit, color=colour, linewidth=2.4 if star else 1.5, zorder=2)
         bars = np.clip([curve.recognised - curve.lo, curve.hi - curve.recognised], 0, None)
         axes.errorbar(
-            curve.originality, curve.recognised, yerr=bars, **look[agent], linestyle="", markersize=12 if star else 6,
+            curve.originality, curve.recognised, yerr=bars, **styles[agent], linestyle="", markersize=12 if star else 6,
             linewidth=0.9, markeredgecolor="white", markeredgewidth=0.6, label=agent, zorder=4 if star else 3,
         )  # fmt: skip
     axes.set(ylim=(-0.04, 1.05), ylabel=ylabel, xlabel="originality")
@@ -182,11 +167,11 @@ def plot_curves(
         for x, exemplar, drawing in zip(strip.originality, strip.exemplars, strip.drawings, strict=True):
             picture_at(below, drawing, (x, 0.33), side=0.41)
             picture_at(below, exemplar, (x, 0.83), side=0.24, edge=ACCENT)
-        below.set_ylabel(agent, rotation=0, ha="right", va="center", fontsize=9.5, color=look[agent]["color"])
+        below.set_ylabel(agent, rotation=0, ha="right", va="center", fontsize=9.5, color=styles[agent]["color"])
     return figure
 
 
-def pick_along(originality: np.ndarray, extent: tuple[float, float], n: int = ALONG) -> tuple[np.ndarray, np.ndarray]:
+def pick_along(originality: np.ndarray, extent: tuple[float, float], n: int = N_ALONG) -> tuple[np.ndarray, np.ndarray]:
     """Of (many,) drawings, which to show on an axis cut into n cells: in each cell the one nearest to its middle.
 
     Returns the middles (m,) of the cells that hold a drawing, and the drawings' places (m,).
@@ -211,7 +196,7 @@ def most_and_least(values: np.ndarray, n_each: int) -> tuple[np.ndarray, tuple[i
 def plot_ranked(
     exemplars: np.ndarray, drawings: np.ndarray, labels: Sequence[str], *, breaks: Sequence[int] = ()
 ) -> Figure:
-    """A row a concept: its name, the exemplar in a frame, and drawings of it.
+    """One row per concept: its name, the exemplar in a frame, and drawings of it.
 
     exemplars: (rows, h, w), drawings: (rows, columns, …), uint8 with ink 255, of any size; breaks: rows with air above them.
     """
@@ -219,7 +204,7 @@ def plot_ranked(
     side = 10.2 * max(len(line) for label in labels for line in label.split("\n")) + 16  # px for the names
     left, air = side + CELL + 3 * GAP, 5 * GAP
     width, height = left + columns * (CELL + GAP), rows * (CELL + GAP) + GAP + air * len(breaks)
-    figure = Figure(figsize=(width / DOTS, height / DOTS))
+    figure = Figure(figsize=(width / DPI, height / DPI))
     axes = figure.add_axes((0, 0, 1, 1))
     framed = 255 - resize(exemplars, (CELL, CELL))  # by themselves: drawings may have another size
     shown = 255 - resize(drawings.reshape(-1, *drawings.shape[2:]), (CELL, CELL)).reshape(rows, columns, CELL, CELL)
@@ -238,8 +223,10 @@ def plot_ranked(
 
 
 @styled
-def plot_radar(distances: Mapping[str, np.ndarray], exemplars: np.ndarray, *, look: Looks | None = None) -> Figure:
-    """How far each agent is from people in some concepts, whose exemplars stand around; on a square-root scale.
+def plot_radar(
+    distances: Mapping[str, np.ndarray], exemplars: np.ndarray, *, styles: AgentStyles | None = None
+) -> Figure:
+    """How far each agent is from the data's own drawers in some concepts, whose exemplars stand around; on a square-root scale.
 
     distances: agent → (k,), at least 0; exemplars: (k, h, w) uint8 with ink 255.
     """
@@ -251,10 +238,10 @@ def plot_radar(distances: Mapping[str, np.ndarray], exemplars: np.ndarray, *, lo
     root = {agent: np.sqrt(distance) for agent, distance in distances.items()}  # else one far agent hides all near ones
     edge = 1.05 * max(float(distance.max()) for distance in root.values()) or 1.0
     around = np.append(np.arange(n_spokes), 0)
-    look = look or looks(list(distances))
+    styles = styles or agent_styles(list(distances))
     for agent, distance in root.items():
-        axes.plot(angle[around], distance[around], **look[agent], markersize=4.5, linewidth=1.7, label=agent)
-        axes.fill(angle, distance, color=look[agent]["color"], alpha=0.06, linewidth=0)
+        axes.plot(angle[around], distance[around], **styles[agent], markersize=4.5, linewidth=1.7, label=agent)
+        axes.fill(angle, distance, color=styles[agent]["color"], alpha=0.06, linewidth=0)
     rings = [ring for ring in RINGS if edge**2 / 50 <= ring <= edge**2]
     axes.set(ylim=(0, edge), xticks=angle, xticklabels=[""] * n_spokes)
     axes.set_yticks(np.sqrt(rings), [f"{ring:g}" for ring in rings])
@@ -268,8 +255,8 @@ def plot_radar(distances: Mapping[str, np.ndarray], exemplars: np.ndarray, *, lo
     return figure
 
 
-def reach(score: Score) -> np.ndarray:
-    """(2, 1) how far the interval goes below and above the value; 0 where there is none."""
+def error_bar(score: Score) -> np.ndarray:
+    """(2, 1) from the value down and up to the ends of its interval; 0 where there is none."""
     ends = np.abs(np.array(score.ci95) - score.value)
     return np.nan_to_num(ends)[:, None]
 

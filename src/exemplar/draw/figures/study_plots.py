@@ -7,17 +7,16 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from matplotlib.figure import Figure
 
-from exemplar.draw.figures.plots import interval, looks, picture_at, reach, styled
+from exemplar.draw.figures.plots import agent_styles, error_bar, interval, picture_at
 from exemplar.records import Score
-from exemplar.report.figures import ACCENT, INK, QUIET
-from exemplar.spaces.figures import HUES
+from exemplar.report.figures import ACCENT, HUES, INK, QUIET, styled
 
 
 @styled
 def plot_agreement(
     first: np.ndarray, second: np.ndarray, correlations: Sequence[Score], *, xlabel: str, ylabel: str
 ) -> Figure:
-    """One dot a concept, at what one critic says and what another does, with the least-squares line.
+    """One dot per concept, at what one critic says and what another does, with the least-squares line.
 
     first, second: (k,); correlations: those of the two, written in the corner with their intervals.
     """
@@ -38,7 +37,7 @@ def plot_agreement(
 def plot_map(
     places: Mapping[str, np.ndarray], concept: np.ndarray, exemplars: Mapping[str, np.ndarray] | None = None
 ) -> Figure:
-    """Every drawing a dot in the colour of its concept, a panel a space (by t-SNE, say).
+    """Every drawing a dot in the colour of its concept, one panel per space (by t-SNE, say).
 
     places: panel's title → (n, 2), any scale; concept: (n,) names; exemplars: concept → (h, w) uint8 with ink 255, drawn
     in the midst of its drawings.
@@ -70,13 +69,13 @@ def plot_along(
     """
     figure = Figure(figsize=(6.4, 3.9), layout="constrained")
     axes = figure.add_subplot()
-    look = looks(list(series))
+    styles = agent_styles(list(series))
     for name, (x, scores) in series.items():
-        colour = look[name]["color"]
+        colour = styles[name]["color"]
         values = [score.value for score in scores]
         low, high = np.array([score.ci95 for score in scores]).T
         axes.fill_between(x, low, high, color=colour, alpha=0.15, linewidth=0)
-        axes.plot(x, values, **look[name], markersize=5, linewidth=1.7, label=name)
+        axes.plot(x, values, **styles[name], markersize=5, linewidth=1.7, label=name)
     axes.set(xlabel=xlabel, ylabel=ylabel, xscale="log" if log else "linear")
     ticks = sorted({float(place) for x, _ in series.values() for place in x})
     if log and len(ticks) <= 8:
@@ -91,7 +90,7 @@ def plot_along(
 def plot_rows(
     rows: Mapping[str, Sequence[Score]], *, xlabel: str, published: Mapping[str, float] | None = None, zero: bool = True
 ) -> Figure:
-    """One line a row, its scores as dots with their intervals (one colour an agent), what was published as a hollow diamond.
+    """One line per row, its scores as dots with their intervals (one colour per agent), what others found as hollow diamonds.
 
     zero: the axis begins at 0, or below it where a score does.
     """
@@ -105,7 +104,7 @@ def plot_rows(
             place = agents.index(score.agent)
             shift = (0.5 - (place + 0.5) / len(agents)) * 0.5  # of several agents the first stands on top
             axes.errorbar(
-                score.value, height + shift, xerr=reach(score), color=HUES[place % len(HUES)], marker="o", markersize=5.5,
+                score.value, height + shift, xerr=error_bar(score), color=HUES[place % len(HUES)], marker="o", markersize=5.5,
                 capsize=3, linewidth=1.5,
             )  # fmt: skip
         if row in published:
@@ -113,7 +112,7 @@ def plot_rows(
     for place, agent in enumerate(agents if len(agents) > 1 else ()):
         axes.plot([], [], "o", color=HUES[place % len(HUES)], label=agent)
     if published:
-        axes.plot([], [], "D", markersize=8, markerfacecolor="none", markeredgecolor=INK, label="published")
+        axes.plot([], [], "D", markersize=8, markerfacecolor="none", markeredgecolor=INK, label="by others")
     axes.set_yticks(range(len(rows)), list(rows)[::-1])
     axes.tick_params(axis="y", length=0)
     axes.set(xlabel=xlabel, ylim=(-0.6, len(rows) - 0.4))
@@ -123,4 +122,18 @@ def plot_rows(
         axes.axvline(0, color=QUIET, linewidth=0.8)
     if axes.get_legend_handles_labels()[0]:
         axes.legend(fontsize=9.5, loc="upper left", bbox_to_anchor=(1, 1))
+    return figure
+
+
+@styled
+def plot_densities(densities: Mapping[str, np.ndarray], xlabel: str) -> Figure:
+    """Kernel densities. densities: name → (2, places), where and how dense."""
+    figure = Figure(figsize=(6.4, 3.6), layout="constrained")
+    axes = figure.add_subplot()
+    for name, style in agent_styles(list(densities)).items():
+        where, height = densities[name]
+        axes.fill_between(where, height, color=style["color"], alpha=0.13, linewidth=0)
+        axes.plot(where, height, color=style["color"], linewidth=1.7, label=name)
+    axes.set(xlabel=xlabel, ylabel="density", ylim=(0, None))
+    axes.legend(fontsize=9.5)
     return figure

@@ -1,0 +1,140 @@
+"""Tables of a page: cells that know what they sort by, and tables whose numbers the reader chooses."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from exemplar.records import Score
+
+MISSING = "–"
+MANY_ROWS = 30  # a longer table scrolls inside the page
+
+
+@dataclass(frozen=True)
+class Cell:
+    """text: what is shown; value: what its column sorts by, the text unless given; small: fine print under the text; colour:
+    of a dot before it; hint: shown when the mouse rests on it; number: belongs to a column of numbers (without a value it
+    sorts last)."""
+
+    text: str
+    value: float | None = None
+    small: str = ""
+    colour: str = ""
+    hint: str = ""
+    number: bool = False
+
+    @classmethod
+    def of(cls, score: Score | None) -> Cell:
+        """A score with its interval; a dash where there is none."""
+        if score is None:
+            return cls(MISSING, number=True)
+        small = format_range(score.ci95)
+        return cls(format_number(score.value), score.value, small, hint=f"n = {score.n:,}", number=True)
+
+    @classmethod
+    def of_number(cls, value: float, text: str = "") -> Cell:
+        """text: how it is written, `format_number` unless given."""
+        return cls(text or format_number(value), value, number=True)
+
+
+@dataclass(frozen=True)
+class Table:
+    """Sortable by each column. header: names or cells (whose hint explains the column); rows: cells or plain text; small:
+    print under the table; folded: the words to click on before it opens, always open if empty."""
+
+    header: Sequence[str | Cell]
+    rows: Sequence[Sequence[str | Cell]]
+    small: str = ""
+    folded: str = ""
+
+    @property
+    def cells(self) -> list[list[Cell]]:
+        return [list(map(as_cell, row)) for row in self.rows]
+
+    @property
+    def heads(self) -> list[Cell]:
+        return list(map(as_cell, self.header))
+
+    @property
+    def is_tall(self) -> bool:
+        return len(self.rows) > MANY_ROWS
+
+
+@dataclass(frozen=True)
+class ChoiceTable:
+    """Rows × columns of scores, of which the reader chooses one kind at a time, filters rows by name, and sorts.
+
+    what: a row's kind ("concept"); rows: their names; pictures: a data URI for each row, or none at all; columns: their names;
+    choices: what can be shown; values: (choices, rows, columns), a score or None each.
+    """
+
+    what: str
+    rows: Sequence[str]
+    columns: Sequence[str]
+    choices: Sequence[str]
+    values: Sequence[Sequence[Sequence[Score | None]]]
+    pictures: Sequence[str] = ()
+
+    @property
+    def cells(self) -> list[list[Cell]]:
+        """Of the first choice: what is shown before anyone chooses, and on paper."""
+        return (
+            [[Cell.of(score) for score in row] for row in self.values[0]] if self.choices else [[] for _ in self.rows]
+        )
+
+    @property
+    def plain_values(self) -> list[list[list[list[float | None] | None]]]:
+        """(choices, rows, columns) of [value, lo, hi] to four digits, or None, for the page's script."""
+        return [[[_plain(score) for score in row] for row in rows] for rows in self.values]
+
+
+def score_table(scores: Sequence[Score]) -> Table:
+    """One row per score; a column for whose it is, where any has such a label."""
+    labelled = any(score.label for score in scores)
+    header: list[str | Cell] = [
+        "score",
+        *(["of"] if labelled else []),
+        *(Cell(head, number=True) for head in ("value", "95 %", "n")),
+    ]
+    rows: list[list[str | Cell]] = [
+        [
+            score.name.replace("_", " "),
+            *([score.label] if labelled else []),
+            Cell.of_number(score.value),
+            Cell(format_range(score.ci95), _finite(score.ci95[0]), number=True),
+            Cell.of_number(score.n, f"{score.n:,}"),
+        ]
+        for score in scores
+    ]
+    return Table(header, rows)
+
+
+def as_cell(what: str | Cell) -> Cell:
+    return what if isinstance(what, Cell) else Cell(what)
+
+
+def format_number(value: float) -> str:
+    """Three decimals, none from a thousand on.
+
+    >>> format_number(0.12345), format_number(12345.6)
+    ('0.123', '12,346')
+    """
+    return f"{value:.3f}" if abs(value) < 1000 else f"{value:,.0f}"
+
+
+def format_range(ci95: tuple[float, float]) -> str:
+    """An interval without brackets; nothing where there is none."""
+    low, high = ci95
+    return f"{format_number(low)} – {format_number(high)}" if math.isfinite(low) else ""
+
+
+def _plain(score: Score | None) -> list[float | None] | None:
+    if score is None:
+        return None
+    return [float(f"{part:.4g}") if math.isfinite(part) else None for part in (score.value, *score.ci95)]
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
