@@ -21,7 +21,14 @@ import torch
 from torch import Tensor
 
 from exemplar import seeds
-from exemplar.learn.batched import RULES, Learners, SessionTensors, gram_tensors, sample_sessions, simulate_stages
+from exemplar.learn.batched import (
+    RULES,
+    Learners,
+    SessionTensors,
+    gram_tensors,
+    sample_session_tensors,
+    simulate_stages,
+)
 
 N_IMAGES, N_TRIALS = 100, 100
 N_CHECKED = (2, 8, 100)  # stages, subtasks and sessions whose choices the CPU repeats
@@ -63,8 +70,8 @@ def make_grams(n_stages: int, n_subtasks: int, d: int, device: torch.device) -> 
 def checked(grams: Tensor, sessions: SessionTensors, choice: Tensor) -> tuple[int, int, float]:
     """How many choices the CPU makes otherwise, of how many; and its CPU seconds for a session."""
     stages, subtasks, each = (slice(n) for n in N_CHECKED)
-    image, answer, luck = (t[subtasks, each].cpu() for t in (sessions.image, sessions.answer, sessions.luck))
-    few = SessionTensors(image, answer, luck, sessions.n_choices, sessions.n_images)
+    image, answer, ties = (t[subtasks, each].cpu() for t in (sessions.image, sessions.answer, sessions.tie_breaks))
+    few = SessionTensors(image, answer, ties, sessions.n_choices, sessions.n_images)
     start = time.process_time()
     again = simulate_stages(grams[stages, subtasks].cpu().contiguous(), few, Learners())
     spent = time.process_time() - start
@@ -121,7 +128,9 @@ def main() -> int:
 
     making, grams = seconds(lambda: make_grams(given.stages, given.subtasks, given.d, device), device, 1)
     sampling, sessions = seconds(
-        lambda: sample_sessions(given.subtasks, given.sessions, generator=seeds.torch_rng("sessions", device=device)),
+        lambda: sample_session_tensors(
+            given.subtasks, given.sessions, generator=seeds.torch_rng("sessions", device=device)
+        ),
         device,
         1,
     )

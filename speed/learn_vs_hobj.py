@@ -24,7 +24,7 @@ import numpy as np
 
 from exemplar import seeds
 from exemplar.images.sources import cache_folder
-from exemplar.learn.agents import RULES, make_agent
+from exemplar.learn.agents import PUBLISHED_RULES, make_agent
 from exemplar.learn.measures.curves import Behaviour, behaviour_of, repeat
 from exemplar.learn.measures.oneshot import generalization_of, score_generalization
 from exemplar.learn.scores import score_learner, score_mse
@@ -190,7 +190,7 @@ def main() -> int:
     sampling, sessions = cpu_seconds(lambda: task.sample(N_SUBTASKS, N_SESSIONS, rng=seeds.rng("sessions")), 2)
     products, grams = cpu_seconds(lambda: gram_matrices(features), 2)
     ours: dict[str, float] = {}
-    for rule in RULES:
+    for rule in PUBLISHED_RULES:
         agent = make_agent(rule, variant="hobj")
         ours[rule], choice = cpu_seconds(partial(simulate, agent, grams, sessions), 5)
         if rule == "square":
@@ -229,7 +229,7 @@ def main() -> int:
     }
     peer, choices = ask_peer(python, given)
     differ = {}
-    for rule in RULES:
+    for rule in PUBLISHED_RULES:
         agent = make_agent(rule, variant="hobj")
         made = {name: simulate(agent, gram_matrices(x), parity[name]) for name, x in seen.items()}
         differ[rule] = sum(int((made[name] != choices[f"{name} {rule}"]).sum()) for name in seen)
@@ -278,7 +278,7 @@ def report(
     print(f"shared by all rules: trial sequences {sampling:.3f}, Gram matrices {products:.3f}\n")
     print(f"{'rule':14} {'hobj':>8} {'ours':>7} {'ratio':>7} {'alone':>7} {'choices that differ':>20}")
     passed = True
-    for rule in RULES:
+    for rule in PUBLISHED_RULES:
         theirs = peer["seconds"][rule] * total
         ratio, alone = theirs / ours[rule], theirs / (ours[rule] + sampling + products)
         print(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from types import ModuleType
@@ -22,15 +22,17 @@ FORM = "write file.py:NAME, or module:NAME"
 
 
 @contextmanager
-def guarded(failure: str) -> Iterator[None]:
-    """The user's own code runs inside. failure: what has happened if it raises, as a sentence begins ("mine.py failed")."""
+def guarded(failure: str | Callable[[], str]) -> Iterator[None]:
+    """The user's own code runs inside. failure: what has happened if it raises, as a sentence begins ("mine.py failed"), or a
+    function that says so then."""
     try:
         with redirect_stdout(sys.stderr):
             yield
     except UserError:
         raise
     except (Exception, SystemExit) as problem:
-        raise UserError(f"{failure} ({type(problem).__name__}: {first_line(problem)}): fix it") from problem
+        said = failure() if callable(failure) else failure
+        raise UserError(f"{said} ({type(problem).__name__}: {first_line(problem)}): fix it") from problem
 
 
 def is_named(name: str) -> bool:

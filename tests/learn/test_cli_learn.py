@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from conftest import mistake
 from exemplar import engine, seeds
-from exemplar.cli import learn
+from exemplar.cli import make_app
 from exemplar.errors import UserError
 from exemplar.images.objects import ObjectsConfig
 from exemplar.learn.agents import make_agent
@@ -23,7 +23,7 @@ from exemplar.learn.exports import write_objects
 from exemplar.learn.features import load_features
 from exemplar.learn.measures.curves import Behaviour, behaviour_of
 from exemplar.learn.outcomes import Outcome, load_outcome, save_outcome
-from exemplar.learn.running import Done, run_learner
+from exemplar.learn.running import LearnerRun, run_learner
 from exemplar.learn.simulation import gram_matrices, simulate
 from exemplar.learn.stimuli import built_in_stimuli, public_stimuli
 from exemplar.learn.tasks import ObjectLearning
@@ -34,11 +34,12 @@ from exemplar.spaces.space import PixelSpace
 
 SUBTASKS = ("cat,dog", "cup,pan", "fir,oak", "hat,cap", "sea,sky", "ant,bee")
 SMALL = ("--sessions", "40", "--trials", "20")
+APP = make_app("learn")
 
 
 def say(*words: object) -> Any:
     """What the command answers as JSON; a user's mistake is raised."""
-    done = CliRunner().invoke(learn.app, [*map(str, words), "--json"])
+    done = CliRunner().invoke(APP, ["learn", *map(str, words), "--json"])
     if done.exception is not None:
         raise done.exception
     return json.loads(done.stdout)
@@ -172,8 +173,8 @@ AGENTS = {
     "class Mine:\n    def reset(self, rng): raise ValueError('one\\ntwo')\n    choose = feedback = reset": "one two",
     "class Mine:\n    def reset(self, rng): raise SystemExit(0)\n    choose = feedback = reset": "failed in reset",
     "from functools import partial\nclass Mine:\n    reset = choose = feedback = partial(int, 'x')": "failed in reset",
-    "raise SystemExit(0)": "cannot be run",
-    "import nothing_of_this_name": "cannot be run",
+    "raise SystemExit(0)": "cannot be imported",
+    "import nothing_of_this_name": "cannot be imported",
 }
 
 
@@ -190,7 +191,7 @@ def test_what_an_agent_prints_is_not_the_answer(work: Path, tmp_path: Path) -> N
     (tmp_path / "mine.py").write_text(code, encoding="utf-8")
     given = ("run", "--features", work / "features.npz", "--sessions", 2, "--trials", 3)
     assert say(*given, "--agent", f"{tmp_path / 'mine.py'}:Mine")["rule"] == "Mine"
-    with pytest.raises(UserError, match="does not name a file and a class"):
+    with pytest.raises(UserError, match="does not name a class: write file.py:NAME"):
         say(*given, "--agent", tmp_path / "mine.py")
 
 
@@ -354,10 +355,9 @@ def never(*_: Any, **__: Any) -> Any:
 def test_a_place_that_will_not_do_is_said_before_anything_long_begins(
     work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for place in ("run_learner", "load_agent"):
-        monkeypatch.setattr(f"exemplar.learn.running.{place}", never)
-    monkeypatch.setattr("exemplar.learn.features.load_features", never)
-    monkeypatch.setattr("exemplar.learn.outcomes.load_outcome", never)
+    for place in ("run_learner", "find_agent", "load_features"):
+        monkeypatch.setattr(f"exemplar.learn.experiments.{place}", never)
+    monkeypatch.setattr("exemplar.learn.scoring.load_outcome", never)
     (tmp_path / "file").write_text("mine")
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "thesis.tex").write_text("mine")
@@ -380,7 +380,7 @@ def test_a_folder_whose_run_is_under_way_is_said_before_anything_long_begins(
     shutil.copytree(work / "again", tmp_path / "again")
     about = json.loads((tmp_path / "again" / "config.json").read_text())
     parts = {key: about[key] for key in ("command", "config", "seed", "variant", "data")}
-    monkeypatch.setattr("exemplar.learn.running.run_learner", never)
+    monkeypatch.setattr("exemplar.learn.experiments.run_learner", never)
     given = ("run", "--features", work / "features.npz", *SMALL, "--seed", 1, "--out", tmp_path / "again")
     with open_run(tmp_path / "again", **parts), pytest.raises(UserError, match="another process is at work"):
         say(*given)
@@ -389,13 +389,13 @@ def test_a_folder_whose_run_is_under_way_is_said_before_anything_long_begins(
 def test_a_run_holds_its_folder_while_it_simulates(work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     given = ("run", "--features", work / "features.npz", *SMALL, "--out", tmp_path / "run")
 
-    def while_another_asks(*config: Any, **named: Any) -> Done:
-        monkeypatch.setattr("exemplar.learn.running.run_learner", never)
+    def while_another_asks(*config: Any, **named: Any) -> LearnerRun:
+        monkeypatch.setattr("exemplar.learn.experiments.run_learner", never)
         with pytest.raises(UserError, match="another process is at work"):
             say(*given)
         return run_learner(*config, **named)
 
-    monkeypatch.setattr("exemplar.learn.running.run_learner", while_another_asks)
+    monkeypatch.setattr("exemplar.learn.experiments.run_learner", while_another_asks)
     say(*given)
     for name in ("behaviour.npz", "scores.parquet"):
         assert (tmp_path / "run" / name).read_bytes() == (work / "square" / name).read_bytes()
@@ -408,7 +408,7 @@ def test_features_that_have_changed_are_said_before_anyone_learns(
     given = ("run", "--features", tmp_path / "f.npz", *SMALL, "--out", tmp_path / "run")
     assert say(*given)["accuracy"] == say(*given)["accuracy"]  # the same again is no other run
     np.savez(tmp_path / "f.npz", **made_features(far=2.0))  # type: ignore[arg-type]
-    monkeypatch.setattr("exemplar.learn.running.run_learner", never)
+    monkeypatch.setattr("exemplar.learn.experiments.run_learner", never)
     with pytest.raises(UserError, match=r"holds another run \(data.features is"):
         say(*given)
 
@@ -435,7 +435,7 @@ def test_the_command_prints_one_json_object_or_tables(work: Path, exemplar: Any)
     given = ("learn", "run", "--features", work / "features.npz", *SMALL, "--rule", "random-guesser")
     said = exemplar(*given, "--json")
     assert said.err == "" and said.json()["accuracy"]["n"] == 6 * 40
-    text = CliRunner().invoke(learn.app, ["score", str(work / "square"), "--people", str(work / "again")]).stdout
+    text = CliRunner().invoke(APP, ["learn", "score", str(work / "square"), "--people", str(work / "again")]).stdout
     assert all(word in text for word in ("root_mse_n", "null_hobj", "consistency_ceiling", "early", "hardest"))
 
 

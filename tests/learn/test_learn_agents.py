@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from exemplar import seeds
 from exemplar.errors import UserError
-from exemplar.learn import session_random as luck
-from exemplar.learn.agents import AGENTS, RULES, LinearLearner, RandomGuesser, make_agent
+from exemplar.learn import session_random as random
+from exemplar.learn.agents import AGENTS, LinearLearner, RandomGuesser, list_rules, make_agent, make_rule
 from exemplar.learn.simulation import gram_matrices, run_agent, simulate
 from exemplar.learn.tasks import ObjectLearning, OneShot
 from exemplar.spaces.ball import fit_ball
@@ -50,9 +50,9 @@ STEPS = [
 
 @pytest.mark.parametrize("name,variant,preference,reward,step", STEPS)
 def test_the_rules_step_as_the_table_of_the_paper_says(name, variant, preference, reward, step):
-    rule = RULES[name](1.0, variant == "hobj")
+    rule = make_rule(name, 1.0, variant)
     assert rule.step(preference, float(reward)) == pytest.approx(step)
-    assert RULES[name](0.5, variant == "hobj").step(preference, float(reward)) == pytest.approx(step / 2)
+    assert make_rule(name, 0.5, variant).step(preference, float(reward)) == pytest.approx(step / 2)
 
 
 def test_reinforce_moves_every_action_by_its_probability():
@@ -105,7 +105,7 @@ def test_the_fast_path_makes_the_choices_of_the_slow_one(name, variant, unit):
 
 
 @settings(deadline=None, max_examples=15)
-@given(rate=st.floats(0.01, 1), name=st.sampled_from([*RULES]), seed=st.integers(0, 10**6))
+@given(rate=st.floats(0.01, 1), name=st.sampled_from(list_rules()), seed=st.integers(0, 10**6))
 def test_fast_and_slow_agree_at_any_rate(rate, name, seed):
     task = ObjectLearning(n_trials=20, n_images=20)
     features, sessions = make_features(1, task, seed=seed), task.sample(1, 5, rng=seeds.rng(seed))
@@ -125,7 +125,7 @@ def test_choices_do_not_depend_on_the_learning_rate_of_a_perceptron(rate):
     ).all()
 
 
-@pytest.mark.parametrize("name", [*RULES, "prototype"])
+@pytest.mark.parametrize("name", [*list_rules(), "prototype"])
 def test_choices_do_not_depend_on_how_the_space_is_turned(name):
     task = ObjectLearning(n_trials=40, n_images=40)
     features, sessions = make_features(2, task, d=8), task.sample(2, 20, rng=seeds.rng("turn"))
@@ -136,7 +136,7 @@ def test_choices_do_not_depend_on_how_the_space_is_turned(name):
     ).all()
 
 
-@pytest.mark.parametrize("name", [*RULES, "prototype"])
+@pytest.mark.parametrize("name", [*list_rules(), "prototype"])
 def test_whoever_learns_is_at_chance_first_and_better_later(name):
     task = ObjectLearning()
     features, sessions = make_features(8, task, apart=0.8), task.sample(8, 100, rng=seeds.rng("learn"))
@@ -185,10 +185,10 @@ def test_any_object_with_the_protocol_can_take_part():
 
 
 def test_a_session_s_generator_is_the_one_compiled_code_reads():
-    key = luck.draw_key(seeds.rng("key"))
+    key = random.draw_key(seeds.rng("key"))
     for session in (0, 1, 31_999, 2**40):
-        numbers = luck.session_rng(key, session).random(11)
-        assert [luck.session_random(key, session, draw) for draw in range(11)] == numbers.tolist()
+        numbers = random.session_rng(key, session).random(11)
+        assert [random.session_random(key, session, draw) for draw in range(11)] == numbers.tolist()
 
 
 @pytest.mark.parametrize("sequence", ["paper", "hobj"])

@@ -25,9 +25,9 @@ from exemplar.learn.batched import (
     Learners,
     SessionTensors,
     gram_tensors,
-    sample_sessions,
+    sample_session_tensors,
+    session_tensors,
     simulate_stages,
-    tensors_of,
 )
 from exemplar.learn.simulation import gram_matrices, run_agent, simulate
 from exemplar.learn.tasks import ObjectLearning, OneShot, Sessions
@@ -55,14 +55,14 @@ def compiled(grams: torch.Tensor, sessions: Sessions, learners: Learners) -> np.
 
 
 def test_rules_variants_and_grain_are_those_of_the_compiled_path():
-    assert set(RULES) == set(agents.RULES) and VARIANTS == tasks.VARIANTS
+    assert set(RULES) == set(agents.PUBLISHED_RULES) and VARIANTS == tasks.VARIANTS
     assert GRAIN[torch.float64] == COMPILED_GRAIN and agents.Exponential().limit == WEIGHT_LIMIT
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("name", STEPS)
 def test_a_step_is_the_one_its_rule_s_own_file_says(name, variant):
-    rule = agents.RULES[name](1.0, variant == "hobj")
+    rule = agents.make_rule(name, 1.0, variant)
     preference = torch.tensor([-1000.0, -1.5, -1.0, -0.5, 0.0, 0.25, 1.0, 1.25, 30.0], dtype=torch.float64)
     if name == "exponential":
         preference = preference[1:]
@@ -89,7 +89,7 @@ def test_every_rule_makes_the_choices_of_the_compiled_path(task, variant, unit):
     grams = gram_tensors(torch.from_numpy(make_features(2, 2, task, unit=unit, seed=variant)))
     sessions = task.sample(2, 40, rng=seeds.rng("batched sessions", variant))
     learners = Learners(variant=variant)
-    found = simulate_stages(grams, tensors_of(sessions), learners).numpy()
+    found = simulate_stages(grams, session_tensors(sessions), learners).numpy()
     expected = compiled(grams, sessions, learners)
     assert found.shape == (7, 2, 2, 40, sessions.shape[2])
     for name, ours, theirs in zip(RULES, found, expected, strict=True):
@@ -109,7 +109,9 @@ def test_every_rule_makes_the_choices_of_the_compiled_path(task, variant, unit):
 def test_of_three_objects_every_rule_chooses_as_it_does_trial_by_trial(task, variant):
     features = make_features(1, 2, task, unit=True)
     sessions = task.sample(2, 15, rng=seeds.rng("three", variant))
-    found = simulate_stages(gram_tensors(torch.from_numpy(features)), tensors_of(sessions), Learners(variant=variant))
+    found = simulate_stages(
+        gram_tensors(torch.from_numpy(features)), session_tensors(sessions), Learners(variant=variant)
+    )
     for name, choice in zip(RULES, found.numpy(), strict=True):
         agent = make_agent(name, n_choices=3, variant=variant)
         assert (choice[0] == run_agent(agent, features[0], sessions)).all(), name
@@ -124,7 +126,7 @@ def test_they_agree_at_any_rate_in_any_memory(rate, variant, memory, seed):
     task = ObjectLearning(n_trials=20, n_images=20)
     grams = gram_tensors(torch.from_numpy(make_features(2, 1, task, seed=seed)))
     sessions, learners = task.sample(1, 6, rng=seeds.rng(seed)), Learners(variant=variant, rate=rate)
-    found = simulate_stages(grams, tensors_of(sessions), learners, memory=memory)
+    found = simulate_stages(grams, session_tensors(sessions), learners, memory=memory)
     assert (found.numpy() == compiled(grams, sessions, learners)).all()
 
 
@@ -135,14 +137,14 @@ def test_weights_that_reach_their_limit_are_shortened_alike(variant):
     grams = gram_tensors(torch.from_numpy(make_features(2, 2, task)))
     sessions = task.sample(2, 50, rng=seeds.rng("limit"))
     bounded = Learners(("exponential",), variant, 30.0)
-    found = simulate_stages(grams, tensors_of(sessions), bounded)
+    found = simulate_stages(grams, session_tensors(sessions), bounded)
     assert (found.numpy() == compiled(grams, sessions, bounded)).all()
 
 
 def test_a_rule_does_the_same_whoever_learns_beside_it():
     task = ObjectLearning(n_trials=30, n_images=30)
     grams = gram_tensors(torch.from_numpy(make_features(2, 2, task)))
-    sessions = tensors_of(task.sample(2, 20, rng=seeds.rng("beside")))
+    sessions = session_tensors(task.sample(2, 20, rng=seeds.rng("beside")))
     together = simulate_stages(grams, sessions, Learners())
     for name, choice in zip(RULES, together, strict=True):
         assert (simulate_stages(grams, sessions, Learners((name,)))[0] == choice).all()
@@ -154,7 +156,7 @@ def test_a_rule_does_the_same_whoever_learns_beside_it():
 def test_float32_differs_only_where_preferences_nearly_tie(unit):
     task = ObjectLearning()
     grams = gram_tensors(torch.from_numpy(make_features(2, 3, task, unit=unit)))
-    sessions = tensors_of(task.sample(3, 100, rng=seeds.rng("float32")))
+    sessions = session_tensors(task.sample(3, 100, rng=seeds.rng("float32")))
     wide, narrow = (simulate_stages(g, sessions, Learners()) for g in (grams, grams.float()))
     assert (wide[..., 0] == narrow[..., 0]).all()  # the first tie is exact in any format
     assert ((wide != narrow).any(-1).double().mean(dim=(1, 2, 3)) < 0.01).all()  # sessions that ever differ, per rule
@@ -165,7 +167,7 @@ def test_float32_differs_only_where_preferences_nearly_tie(unit):
 def test_float32_keeps_the_ties_of_repeated_images():
     task = OneShot()
     grams = gram_tensors(torch.from_numpy(make_features(2, 3, task, unit=True)))
-    sessions = tensors_of(task.sample(3, 100, rng=seeds.rng("repeated")))
+    sessions = session_tensors(task.sample(3, 100, rng=seeds.rng("repeated")))
     for variant in VARIANTS:
         wide, narrow = (simulate_stages(g, sessions, Learners(variant=variant)) for g in (grams, grams.float()))
         assert (wide != narrow).double().mean() < 1e-3
@@ -182,7 +184,7 @@ def test_gram_matrices_are_those_of_the_compiled_path():
 
 @pytest.mark.parametrize("sequence", VARIANTS)
 def test_sessions_drawn_on_the_device_are_distributed_like_the_task_s(sequence):
-    sessions = sample_sessions(4, 500, sequence=sequence, generator=seeds.torch_rng("drawn"))
+    sessions = sample_session_tensors(4, 500, sequence=sequence, generator=seeds.torch_rng("drawn"))
     image = sessions.image.view(-1, 100)
     ordered = image.sort(dim=1).values
     assert (ordered.diff(dim=1) > 0).all() and ordered.min() == 0 and ordered.max() == 199
@@ -193,9 +195,13 @@ def test_sessions_drawn_on_the_device_are_distributed_like_the_task_s(sequence):
     assert (image[:, 0] != image[:, 0].sort().values).any() and len(image[:, 0].unique()) > 190
     swapped = (sessions.answer.view(-1, 100) != image // 100).double().mean(dim=1)
     assert set(swapped.tolist()) == {0.0, 1.0} and abs(swapped.mean() - 0.5) < 0.06
-    assert abs(sessions.luck.mean() - 0.5) < 0.01 and sessions.luck.min() >= 0 and sessions.luck.max() < 1
-    again = sample_sessions(4, 500, sequence=sequence, generator=seeds.torch_rng("drawn"))
-    assert (again.image == sessions.image).all() and (again.luck == sessions.luck).all()
+    assert (
+        abs(sessions.tie_breaks.mean() - 0.5) < 0.01
+        and sessions.tie_breaks.min() >= 0
+        and sessions.tie_breaks.max() < 1
+    )
+    again = sample_session_tensors(4, 500, sequence=sequence, generator=seeds.torch_rng("drawn"))
+    assert (again.image == sessions.image).all() and (again.tie_breaks == sessions.tie_breaks).all()
 
 
 @pytest.mark.parametrize("sequence", VARIANTS)
@@ -203,8 +209,8 @@ def test_learning_curves_do_not_depend_on_who_draws_the_sessions(sequence):
     task = ObjectLearning(sequence=sequence, n_trials=50, n_images=50)
     grams = gram_tensors(torch.from_numpy(make_features(1, 4, task)))
     generator = seeds.torch_rng("who draws", sequence)
-    drawn = sample_sessions(4, 500, n_trials=50, n_images=50, sequence=sequence, generator=generator)
-    given = tensors_of(task.sample(4, 500, rng=seeds.rng("who draws", sequence)))
+    drawn = sample_session_tensors(4, 500, n_trials=50, n_images=50, sequence=sequence, generator=generator)
+    given = session_tensors(task.sample(4, 500, rng=seeds.rng("who draws", sequence)))
     right = [
         (simulate_stages(grams, each, Learners()) == each.answer).double().flatten(1, 3) for each in (drawn, given)
     ]
@@ -223,11 +229,11 @@ class Absent:
 sys.meta_path.insert(0, Absent())
 import torch
 from exemplar import seeds
-from exemplar.learn.batched import Learners, gram_tensors, sample_sessions, simulate_stages
+from exemplar.learn.batched import Learners, gram_tensors, sample_session_tensors, simulate_stages
 rng = seeds.torch_rng("bare")
 features = torch.randn((2, 3, 2, 20, 8), generator=rng)
 features /= features.norm(dim=-1, keepdim=True)
-sessions = sample_sessions(3, 5, n_trials=20, n_images=20, generator=rng)
+sessions = sample_session_tensors(3, 5, n_trials=20, n_images=20, generator=rng)
 print(tuple(simulate_stages(gram_tensors(features), sessions, Learners()).shape))
 """
 
@@ -242,7 +248,9 @@ GRAMS = torch.eye(20, dtype=torch.float64).expand(2, 3, 20, 20).contiguous()
 
 
 def run(grams: torch.Tensor = GRAMS, n_subtasks: int = 3, **of_learners) -> torch.Tensor:
-    return simulate_stages(grams, tensors_of(TASK.sample(n_subtasks, 4, rng=seeds.rng(0))), Learners(**of_learners))
+    return simulate_stages(
+        grams, session_tensors(TASK.sample(n_subtasks, 4, rng=seeds.rng(0))), Learners(**of_learners)
+    )
 
 
 @pytest.mark.parametrize(
@@ -261,9 +269,12 @@ def run(grams: torch.Tensor = GRAMS, n_subtasks: int = 3, **of_learners) -> torc
         (lambda: gram_tensors(torch.full((3, 2, 10, 4), torch.nan)), "fit_ball"),
         (lambda: gram_tensors(torch.zeros((3, 2, 10, 4))), "fit_ball"),
         (lambda: gram_tensors(torch.ones((3, 2, 10, 4))), "fit_ball"),
-        (lambda: sample_sessions(2, 3, n_trials=101, generator=torch.Generator()), "101 trials need"),
-        (lambda: sample_sessions(2, 3, n_trials=201, sequence="hobj", generator=torch.Generator()), "201 trials need"),
-        (lambda: sample_sessions(2, 3, sequence="hobi", generator=torch.Generator()), "did you mean hobj"),
+        (lambda: sample_session_tensors(2, 3, n_trials=101, generator=torch.Generator()), "101 trials need"),
+        (
+            lambda: sample_session_tensors(2, 3, n_trials=201, sequence="hobj", generator=torch.Generator()),
+            "201 trials need",
+        ),
+        (lambda: sample_session_tensors(2, 3, sequence="hobi", generator=torch.Generator()), "did you mean hobj"),
     ],
 )
 def test_what_does_not_fit_is_refused_in_a_sentence(use, sentence):
@@ -272,5 +283,5 @@ def test_what_does_not_fit_is_refused_in_a_sentence(use, sentence):
 
 
 def test_sessions_can_move_to_another_device():
-    moved = tensors_of(TASK.sample(3, 4, rng=seeds.rng(0))).to("meta")
-    assert isinstance(moved, SessionTensors) and moved.image.device.type == moved.luck.device.type == "meta"
+    moved = session_tensors(TASK.sample(3, 4, rng=seeds.rng(0))).to("meta")
+    assert isinstance(moved, SessionTensors) and moved.image.device.type == moved.tie_breaks.device.type == "meta"

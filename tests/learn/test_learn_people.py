@@ -275,7 +275,7 @@ def test_images_that_are_not_there_are_named(public):
 
 
 def test_a_population_is_scored_and_compared_from_the_public_files(public):
-    from exemplar.learn.benchmark import judge, score_people
+    from exemplar.learn.benchmark import score_against_people, score_people
     from exemplar.learn.outcomes import load_outcome
 
     people = load_outcome(public, experiment=1)
@@ -286,10 +286,10 @@ def test_a_population_is_scored_and_compared_from_the_public_files(public):
     )
     alone = score_people(people.result, seed=0)
     assert alone.scores["overall"].n == 6 and "consistency_ceiling" not in alone.scores
-    verdict = judge(people, people, seed=0)
-    assert verdict.same_images and verdict.p["individuals_differ"] > 0
-    assert any("3 participants did all 2 subtasks" in note for note in verdict.notes)
-    assert any(note.startswith("no consistency") for note in verdict.notes)
+    report = score_against_people(people, people, seed=0)
+    assert report.same_images and report.p["individuals_differ"] > 0
+    assert any("3 participants did all 2 subtasks" in note for note in report.notes)
+    assert any(warning.startswith("no consistency") for warning in report.warnings)
     second = load_outcome(public, experiment=2)
     assert second.experiment == 2 and second.result.catch_shown.sum() == 12
 
@@ -302,7 +302,7 @@ def test_trial_numbers_must_be_numbers(tmp_path):
 
 
 def test_a_model_that_saw_peoples_images_is_scored_without_more_ado(public):
-    from exemplar.learn.benchmark import judge
+    from exemplar.learn.benchmark import score_against_people
     from exemplar.learn.features import Features
     from exemplar.learn.outcomes import load_outcome, same_images
     from exemplar.learn.running import RunConfig, run_learner
@@ -316,5 +316,5 @@ def test_a_model_that_saw_peoples_images_is_scored_without_more_ado(public):
         people = load_outcome(folder, experiment=experiment)
         assert same_images(done.outcome, people) == (True, "images of the same names were shown")
         if experiment == 1:  # in 2, six sessions are too few to draw from
-            verdict = judge(done.outcome, people, seed=0)
-            assert verdict.same_images and verdict.scores["mse_n"].value > 0 and 0 < verdict.p["null"] <= 1
+            report = score_against_people(done.outcome, people, seed=0)
+            assert report.same_images and report.scores["mse_n"].value > 0 and 0 < report.p["null"] <= 1

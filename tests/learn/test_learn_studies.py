@@ -19,13 +19,15 @@ from exemplar.engine import Here
 from exemplar.errors import UserError
 from exemplar.images.concepts import ConceptSet
 from exemplar.learn.agents import make_agent
-from exemplar.learn.benchmark import _few, score_limits
-from exemplar.learn.figures.study import load_study, objects_sheet, plot_confusion, plot_curves, write_figures
+from exemplar.learn.benchmark import _too_few
+from exemplar.learn.figures.curves import plot_curves
+from exemplar.learn.figures.objects import objects_sheet
+from exemplar.learn.figures.study import plot_confusion, write_figures
 from exemplar.learn.measures.curves import Behaviour, behaviour_in, repeat
-from exemplar.learn.measures.mse import moments_of, mse_n, null_distribution
+from exemplar.learn.measures.mse import moments_of, mse_n, null_distribution, score_limits
 from exemplar.learn.simulation import run_agent
 from exemplar.learn.studies import encoders
-from exemplar.learn.studies.encoder_rules import people_result, study, tour
+from exemplar.learn.studies.encoder_rules import study_in_folder
 from exemplar.learn.studies.encoders import (
     PIXELS,
     LearningJob,
@@ -39,6 +41,7 @@ from exemplar.learn.studies.encoders import (
 )
 from exemplar.learn.studies.findings import score_depth, score_models, score_variances
 from exemplar.learn.studies.models import StudyConfig
+from exemplar.learn.studies.people import people_result
 from exemplar.learn.studies.populations import (
     Population,
     PopulationsJob,
@@ -49,7 +52,9 @@ from exemplar.learn.studies.populations import (
     recover,
     score_recovery,
 )
+from exemplar.learn.studies.study_results import load_study_results
 from exemplar.learn.tasks import ObjectLearning, OneShot
+from exemplar.learn.tour import make_tour, write_chapter
 from exemplar.records import Drawings, Score, Trials
 from exemplar.runs import load_scores, open_run
 from exemplar.spaces.ball import Ball
@@ -101,7 +106,7 @@ SMALL = dict(
 
 @pytest.fixture(scope="module")
 def small_study(made_up: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return study(tmp_path_factory.mktemp("study") / "run", StudyConfig(**SMALL), seed=0, backend=Here())
+    return study_in_folder(tmp_path_factory.mktemp("study") / "run", StudyConfig(**SMALL), seed=0, backend=Here())
 
 
 def job(subtasks: tuple[int, int], task: ObjectLearning | OneShot | None = None) -> LearningJob:
@@ -340,7 +345,7 @@ def test_a_study_that_cannot_be_is_refused_in_one_sentence(change: dict[str, Any
 
 
 def test_a_clearer_encoder_learns_better_and_explains_the_variance(small_study: Path):
-    data, scores = load_study(small_study), load_scores(small_study)
+    data, scores = load_study_results(small_study), load_scores(small_study)
     overall = data["overall"].mean(axis=1)
     assert overall[0] < 0.56 and (np.diff(overall) > 0).all() and overall[-1] > 0.8
     assert found(scores, "variance_of_encoder", "of accuracy").value > 0.9
@@ -348,14 +353,14 @@ def test_a_clearer_encoder_learns_better_and_explains_the_variance(small_study: 
 
 
 def test_the_truth_comes_out_of_the_study(small_study: Path):
-    data, scores = load_study(small_study), load_scores(small_study)
+    data, scores = load_study_results(small_study), load_scores(small_study)
     assert tuple(data["true"]) == (5, 1)
     assert data["mse_n"].argmin() // 2 == 5 and data["p"][5, 1] > 0.05 and (data["p"][:5] < 0.05).all()
     lapse = found(scores, "lapse_rate", "the true model")
     assert lapse.ci95[0] < 0.1 < lapse.ci95[1]
     assert found(scores, "encoder_found", "40 simulated participants a subtask, accuracy").value > 0.8
     people = found(scores, "overall", "simulated participants")
-    assert people.value == pytest.approx(data.people.mean())
+    assert people.value == pytest.approx(data.participants.mean())
 
 
 def test_nobody_in_a_study_is_called_a_person(small_study: Path):
@@ -363,16 +368,16 @@ def test_nobody_in_a_study_is_called_a_person(small_study: Path):
 
 
 def test_the_same_seed_gives_the_same_study_and_another_seed_another(small_study: Path, made_up: None, tmp_path: Path):
-    again = study(tmp_path / "again", StudyConfig(**SMALL, n_block=3), seed=0, backend=Here())
+    again = study_in_folder(tmp_path / "again", StudyConfig(**SMALL, n_block=3), seed=0, backend=Here())
     for name in ("scores.parquet", "scores-models.parquet", "learned.npz", "populations.npz"):
         assert (again / name).read_bytes() == (small_study / name).read_bytes()
-    other = study(tmp_path / "other", StudyConfig(**SMALL), seed=1, backend=Here())
+    other = study_in_folder(tmp_path / "other", StudyConfig(**SMALL), seed=1, backend=Here())
     assert (other / "learned.npz").read_bytes() != (small_study / "learned.npz").read_bytes()
 
 
 def test_a_study_is_drawn(small_study: Path):
-    paths = write_figures(small_study)
-    assert {path.stem for path in paths} >= {
+    figures = write_figures(small_study)
+    assert set(figures) >= {
         "errors",
         "matrix",
         "depth",
@@ -381,9 +386,9 @@ def test_a_study_is_drawn(small_study: Path):
         "one-shot",
         "confusion",
     }
-    for path in paths:
+    for path in figures.values():
         assert path.read_text(encoding="utf-8").startswith("<svg")
-    assert plot_confusion(small_study) == paths[-1].read_text(encoding="utf-8")
+    assert plot_confusion(small_study) == figures["confusion"].read_text(encoding="utf-8")
 
 
 def test_the_tour_keeps_simulated_participants_as_trials(
@@ -392,14 +397,14 @@ def test_the_tour_keeps_simulated_participants_as_trials(
     blank = Drawings.of(
         agent="x",
         data="objects",
-        concept=["a", "a"],
+        concept=list("aabbcc"),
         exemplar=0,
-        index=[0, 1],
+        index=[0, 1] * 3,
         seed=0,
-        image=np.zeros((2, 8, 8), np.uint8),
+        image=np.zeros((6, 8, 8), np.uint8),
     )
-    monkeypatch.setattr("exemplar.learn.studies.encoder_rules.views_shown", lambda *_: blank)
-    tour(tmp_path / "tour", seed=0, backend=Here())
+    monkeypatch.setattr("exemplar.learn.tour.views_shown", lambda *_: blank)
+    make_tour(tmp_path / "tour", 0, Here())
     trials = Trials.load(tmp_path / "tour")
     assert set(trials["agent"]) == {"simulated participants"}
     behaviour: Behaviour = behaviour_in(trials)
@@ -412,6 +417,9 @@ def test_the_tour_keeps_simulated_participants_as_trials(
         "choice"
     ]
     assert keys.nunique().max() == 1  # in a session, an object always has the same key
+    chapter = write_chapter(tmp_path / "tour")
+    assert len(chapter.figures) == 3 and "No person took part" in chapter.text[2]
+    assert not {"people", "human"} & {word for score in chapter.scores for word in score.agent.split()}
 
 
 def test_the_first_view_of_a_one_shot_row_is_the_one_that_is_learned():
@@ -448,4 +456,4 @@ def test_people_learn_as_published(real_data: Any, tmp_path: Path):
 def test_the_null_test_is_not_offered_unwarned_where_people_are_few():
     rng = seeds.rng("few")
     few, many = (repeat(as_behaviour(rng.random((2, n, 3)) < 0.7), rng=rng) for n in (39, 40))
-    assert "only 39 sessions" in _few(few)[0] and _few(many) == []
+    assert "only 39 sessions" in _too_few(few)[0] and _too_few(many) == []

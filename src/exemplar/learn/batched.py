@@ -89,34 +89,34 @@ class SessionTensors:
     """What will be shown, which choice is right, and how ties are broken, in every session of every subtask, on one device.
 
     image: (subtasks, sessions, trials) int64, row of the subtask's images, object after object; answer: the same shape,
-    int64, the choice that is right; luck: the same shape, float64 in [0, 1), what the session draws at its first tie, its
-    second, …; n_choices: as many as objects; n_images: of each object.
+    int64, the choice that is right; tie_breaks: the same shape, float64 in [0, 1), what the session draws at its first tie,
+    its second, …; n_choices: as many as objects; n_images: of each object.
     """
 
     image: Tensor
     answer: Tensor
-    luck: Tensor
+    tie_breaks: Tensor
     n_choices: int
     n_images: int
 
     def to(self, device: torch.device | str) -> SessionTensors:
-        image, answer, luck = (each.to(device) for each in (self.image, self.answer, self.luck))
-        return SessionTensors(image, answer, luck, self.n_choices, self.n_images)
+        image, answer, tie_breaks = (each.to(device) for each in (self.image, self.answer, self.tie_breaks))
+        return SessionTensors(image, answer, tie_breaks, self.n_choices, self.n_images)
 
 
-def tensors_of(sessions: Sessions) -> SessionTensors:
+def session_tensors(sessions: Sessions) -> SessionTensors:
     """The very sessions that `simulation.simulate` would run, with the very random numbers it would draw."""
     from exemplar.learn.session_random import session_rng  # compiled code: not on a bare machine
 
     n_subtasks, n_sessions, n_trials = sessions.shape
-    luck = np.stack([session_rng(sessions.key, i).random(n_trials) for i in range(n_subtasks * n_sessions)])
+    tie_breaks = np.stack([session_rng(sessions.key, i).random(n_trials) for i in range(n_subtasks * n_sessions)])
     image, answer = (torch.from_numpy(each.astype(np.int64)) for each in (sessions.image, sessions.answer))
     return SessionTensors(
-        image, answer, torch.from_numpy(luck).view(image.shape), sessions.n_choices, sessions.n_images
+        image, answer, torch.from_numpy(tie_breaks).view(image.shape), sessions.n_choices, sessions.n_images
     )
 
 
-def sample_sessions(
+def sample_session_tensors(
     n_subtasks: int,
     n_sessions: int,
     *,
@@ -145,8 +145,8 @@ def sample_sessions(
         image = random(total, n_objects * n_images).argsort(1)[:, :n_trials]
     answer = random(total, n_objects).argsort(1).gather(1, image // n_images)  # one key an object, drawn per session
     shape = (n_subtasks, n_sessions, n_trials)
-    luck = random(*shape)
-    return SessionTensors(image.reshape(shape), answer.view(shape), luck, n_objects, n_images)
+    tie_breaks = random(*shape)
+    return SessionTensors(image.reshape(shape), answer.view(shape), tie_breaks, n_objects, n_images)
 
 
 def gram_tensors(features: Tensor, dtype: torch.dtype = torch.float64) -> Tensor:
@@ -186,12 +186,12 @@ def simulate_stages(
     size = max(1, min((memory or _memory_of(grams.device)) // each, (2**31 - 1) // (n_cells * n_trials)))
     choice = torch.empty((n_rules, total, n_trials), dtype=torch.int8, device=grams.device)
     finite = torch.ones(n_rules, dtype=torch.bool, device=grams.device)
-    of_session = [part.flatten(0, 1) for part in (sessions.image, sessions.answer, sessions.luck)]
+    of_session = [part.flatten(0, 1) for part in (sessions.image, sessions.answer, sessions.tie_breaks)]
     for start in range(0, total, size):
         lane = torch.arange(start, min(start + size, total), device=grams.device)
         matrix, row = lane // n_sessions * n_rows**2, lane % (n_subtasks * n_sessions)
-        image, answer, luck = (part[row].T.contiguous() for part in of_session)
-        made, stayed = _run(learners, sessions.n_choices, grams.view(-1), matrix, n_rows, image, answer, luck)
+        image, answer, tie_breaks = (part[row].T.contiguous() for part in of_session)
+        made, stayed = _run(learners, sessions.n_choices, grams.view(-1), matrix, n_rows, image, answer, tie_breaks)
         choice[:, start : start + size] = made.permute(1, 2, 0)
         finite &= stayed
     if not bool(finite.all()):
@@ -208,12 +208,12 @@ def _run(
     n_rows: int,
     image: Tensor,
     answer: Tensor,
-    luck: Tensor,
+    tie_breaks: Tensor,
 ) -> tuple[Tensor, Tensor]:
     """Choices (trials, rules, sessions) int8, and for each rule whether it stayed finite.
 
-    grams: (all cells,); matrix: (sessions,) where the session's own begins; n_rows: of each; image, answer, luck: (trials,
-    sessions).
+    grams: (all cells,); matrix: (sessions,) where the session's own begins; n_rows: of each; image, answer, tie_breaks:
+    (trials, sessions).
     """
     (n_trials, n_lanes), n_rules, grain = image.shape, len(learners.rules), GRAIN[grams.dtype]
     product = grams.new_zeros((n_trials, n_rules, n_choices, n_lanes))  # w·x: all weights, each trial's image
@@ -225,7 +225,7 @@ def _run(
         preference = (product[trial] / grain).round_().mul_(grain)
         top = preference.amax(1)
         finite &= top.isfinite().all(1)
-        chosen, tied = _choose(preference == top[:, None], luck.gather(0, n_draws))
+        chosen, tied = _choose(preference == top[:, None], tie_breaks.gather(0, n_draws))
         n_draws += tied
         taken = chosen.byte().argmax(1)
         choice[trial] = taken
@@ -243,12 +243,12 @@ def _run(
     return choice, finite
 
 
-def _choose(is_top: Tensor, luck: Tensor) -> tuple[Tensor, Tensor]:
-    """Of the most preferred actions, is_top (rules, actions, sessions), one as luck (rules, sessions) will have it; and
-    whether there were several. With one only, luck in [0, 1) leaves that one."""
+def _choose(is_top: Tensor, tie_breaks: Tensor) -> tuple[Tensor, Tensor]:
+    """Of the most preferred actions, is_top (rules, actions, sessions), the one that tie_breaks (rules, sessions) point at; and
+    whether there were several. With one only, any number in [0, 1) leaves that one."""
     rank = is_top.cumsum(1, dtype=torch.int8)
     n_equal = rank[:, -1]
-    return is_top & (rank == (luck * n_equal).to(torch.int8)[:, None] + 1), n_equal > 1
+    return is_top & (rank == (tie_breaks * n_equal).to(torch.int8)[:, None] + 1), n_equal > 1
 
 
 def _memory_of(device: torch.device) -> int:

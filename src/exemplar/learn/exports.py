@@ -1,4 +1,5 @@
-"""Built-in objects as files, for an encoder of one's own: a folder in the layout of the public files, or one npz."""
+"""Built-in objects as files, for an encoder of one's own: a folder in the layout of the public files, or one npz; the verb
+`objects`."""
 
 from __future__ import annotations
 
@@ -15,13 +16,17 @@ from PIL import Image
 from scipy.spatial.transform import Rotation
 
 from exemplar import engine
+from exemplar.answers import Answer
 from exemplar.errors import UserError
 from exemplar.files import PART, check_place, write_npz
+from exemplar.images.concepts import ConceptSet
 from exemplar.images.objects import ObjectsConfig, Views, load_objects, views
 from exemplar.images.objects.views import SIZES
 from exemplar.images.objects.views import TRAINING as TRAINING_VIEW
+from exemplar.learn.figures.objects import choose_views
 from exemplar.learn.people import IMAGE_SETS
-from exemplar.learn.stimuli import PUBLIC, SPLITS, TRAINING, Stimuli, built_in_stimuli, image_names
+from exemplar.learn.stimuli import PUBLIC, SPLITS, TRAINING, Stimuli, built_in_stimuli, image_names, public_stimuli
+from exemplar.report.sheets import write_sheet
 from exemplar.runs import plain, write_json
 
 MOST_BYTES = 2**31  # of the images of an npz, all of which are in memory at once
@@ -29,7 +34,7 @@ MOST_BYTES = 2**31  # of the images of an npz, all of which are in memory at onc
 
 @dataclass(frozen=True)
 class DrawJob:
-    """The images of object number `concept` of a split, as PNGs into a folder; names: one an image."""
+    """The images of object number `concept` of a split, as PNGs into a folder; names: one per image."""
 
     split: str
     config: ObjectsConfig
@@ -38,17 +43,47 @@ class DrawJob:
     names: tuple[str, ...]
 
 
+def export_objects(
+    out: Path | str, experiment: int, config: ObjectsConfig, *, backend: engine.Backend | None = None
+) -> Answer:
+    """The images of an experiment as files, and a sheet of some of them."""
+    place = Path(out).expanduser()
+    stimuli, written = write_objects(place, experiment, config, backend=backend)
+    n_subtasks, n_objects, n_images = stimuli.shape
+    one_file = place.suffix == ".npz"
+    sheet = place.with_name(f"{place.stem}-sheet.png") if one_file else place / "sheet.png"
+    write_sheet(sheet, *choose_views(stimuli, written, experiment), drawn=False)
+    values = {
+        "out": str(out),
+        "sheet": str(sheet),
+        "experiment": experiment,
+        "subtasks": n_subtasks,
+        "objects": n_subtasks * n_objects,
+        "images": len(stimuli.pictures),
+        "warmup_images": len(stimuli.warmup),
+        "fingerprint": stimuli.pictures.fingerprint,
+        "seed": config.seed,
+    }
+    text = (
+        f"{out}: {n_subtasks} subtasks, {n_subtasks * n_objects} objects with {n_images} images each, and "
+        f"{len(stimuli.warmup)} warm-up images. Look at {sheet}."
+    )
+    return Answer(values=values, text=text, folder=None if one_file else place, figures={"sheet": sheet})
+
+
 def write_objects(
     out: Path, experiment: int, config: ObjectsConfig, *, backend: engine.Backend | None = None
-) -> Stimuli:
-    """Write the images of an experiment and its warm-up images; out: a new folder, or a file called something.npz."""
+) -> tuple[Stimuli, ConceptSet]:
+    """Write the images of an experiment and its warm-up images; out: a new folder, or a file called something.npz.
+
+    Returns what was written, and its images as they can be read again without being drawn again.
+    """
     if out.suffix == ".npz":
         if out.exists():
             raise UserError(f"{out} is there already: give --out a new file, or remove this one")
         check_place(out)
         stimuli = built_in_stimuli(experiment, config)
-        _write_archive(out, stimuli)
-        return stimuli
+        return stimuli, _write_archive(out, stimuli)
     if out.is_file() or (out.is_dir() and any(out.iterdir())):
         raise UserError(f"{out} is there already: give --out a new folder, or remove this one")
     stimuli = built_in_stimuli(experiment, config)
@@ -71,19 +106,22 @@ def write_objects(
         raise UserError(f"{out} cannot be written ({problem.strerror or problem}): choose another place") from problem
     finally:
         shutil.rmtree(part, ignore_errors=True)
-    return stimuli
+    return stimuli, public_stimuli(out, experiment).pictures
 
 
-def _write_archive(out: Path, stimuli: Stimuli) -> None:
-    """images (subtasks, 2, images, h, w) uint8, warmup_images (n, h, w), subtask, image, test: what goes beside `features`."""
+def _write_archive(out: Path, stimuli: Stimuli) -> ConceptSet:
+    """In the file: images (subtasks, 2, images, h, w) uint8, warmup_images (n, h, w), and what goes beside `features`: subtask,
+    image, test. Returns the images."""
     size = (len(stimuli.pictures) + len(stimuli.warmup)) * int(np.prod(stimuli.pictures.shape))
     if size > MOST_BYTES:
         raise UserError(
             f"{size / 2**30:.1f} GB of images are too many for one npz: write a folder, or a smaller --size"
         )
-    images = stimuli.pictures.images.reshape(*stimuli.shape, *stimuli.pictures.shape)
+    drawn = stimuli.pictures.images
+    images = drawn.reshape(*stimuli.shape, *stimuli.pictures.shape)
     names = {"subtask": np.array(stimuli.subtasks), "image": stimuli.image, "test": stimuli.test}
     write_npz(out, {"images": images, "warmup_images": stimuli.warmup.images, **names})
+    return ConceptSet.of(str(out), drawn, stimuli.pictures.concept)
 
 
 def _write_split(data: Path, split: str, name: str, config: ObjectsConfig, backend: engine.Backend | None) -> None:

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from exemplar.errors import UserError
+from exemplar.errors import UserError, shortened, unknown
 from exemplar.files import npz_names, read_npz
 from exemplar.spaces.ball import check_features, fit_ball
+
+# name → kinds of number or text, and dimensions
+ARRAYS: dict[str, tuple[str, int | None]] = {
+    "features": ("fiu", None),
+    "warmup": ("fiu", 2),
+    "subtask": ("U", 1),
+    "image": ("U", 3),
+    "test": ("U", 3),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,14 +58,37 @@ class Features:
         return placed, by
 
 
-def load_features(path: Path | str) -> Features:
-    """An encoder's features from an npz file: the array `features` (subtasks, objects, images, d), and as far as they are there
-    `warmup` (n, d), `subtask` (subtasks,), `image` and `test` (subtasks, objects, images).
+def load_features(given: Path | str | Features | Mapping[str, np.ndarray]) -> Features:
+    """An encoder's features: from an npz file, or from arrays by name; the array `features` (subtasks, objects, images, d), and
+    as far as they are there `warmup` (n, d), `subtask` (subtasks,), `image` and `test` (subtasks, objects, images).
     """
-    place = Path(path)
+    if isinstance(given, Features):
+        return given
+    if isinstance(given, Mapping):
+        return _checked(_given_arrays(given), "the features given")
+    place = Path(given)
     there = npz_names(place)
-    beside = {"warmup": ("fiu", 2), "subtask": ("U", 1), "image": ("U", 3), "test": ("U", 3)}
-    arrays = read_npz(place, features=("fiu", None), **{name: kind for name, kind in beside.items() if name in there})
+    return _checked(
+        read_npz(place, **{name: kind for name, kind in ARRAYS.items() if name in (*there, "features")}), place
+    )
+
+
+def _given_arrays(given: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    arrays = {}
+    for name, value in given.items():
+        if name not in ARRAYS:
+            raise unknown("array of features", name, ARRAYS)
+        (kinds, ndim), array = ARRAYS[name], np.asarray(value)
+        if array.dtype.kind not in kinds or (ndim is not None and array.ndim != ndim):
+            what = ("text" if kinds == "U" else "numbers") + (f" in {ndim} dimensions" if ndim else "")
+            raise UserError(f"the features given: {name} must be {what}, it is {array.shape} {array.dtype}: convert it")
+        arrays[name] = array
+    if "features" not in arrays:
+        raise UserError(f"there is no array `features` among {shortened(arrays)}: give (subtasks, objects, images, d)")
+    return arrays
+
+
+def _checked(arrays: dict[str, np.ndarray], place: Path | str) -> Features:
     for name in {"features", "warmup"} & set(arrays):
         if arrays[name].dtype.kind != "f" or arrays[name].dtype.itemsize > 8:  # whole numbers, or longer than float64
             arrays[name] = arrays[name].astype(np.float64)

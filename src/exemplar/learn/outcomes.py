@@ -1,6 +1,6 @@
 """What someone did in an experiment, and with which images, wherever it is kept: a run, Trials, the public files, counts.
 
-A run keeps whether each trial was right, one bit a trial (0.4 MB for 32,000 sessions of 100): enough for every score, session
+A run keeps whether each trial was right, one bit per trial (0.4 MB for 32,000 sessions of 100): enough for every score, session
 by session. Trials, which also tell what was shown and chosen, are 20 times as large and are kept where they are asked for.
 """
 
@@ -91,9 +91,9 @@ def load_outcome(
 ) -> Outcome:
     """What is kept in a run's folder, a Trials file (or the folder with it), the public files, or counts.
 
-    path: None for people's counts at hand; experiment: 1 unless given, where both are there; images: for Trials of Experiment
-    2, the folder with the metadata of the images (`data/meta-MutatorOneShotImageset.csv`), which tell the tests; catch: whether
-    those are corrected by their catch trials, as people's are. A run's are not: a model does not lapse.
+    path: None for people's counts in EXEMPLAR_DATA; experiment: 1 unless given, where both are there; images: for Trials of
+    Experiment 2, the folder with the metadata of the images (`data/meta-MutatorOneShotImageset.csv`), which tell the tests;
+    catch: whether those are corrected by their catch trials, as people's are. A run's are not: a model does not lapse.
     """
     place = None if path is None else Path(path)
     if place is not None and not place.exists():
@@ -120,7 +120,7 @@ def load_outcome(
 
 
 def has_experiment(place: Path | str | None, experiment: int) -> bool:
-    """Whether a folder (None: people's data at hand) has public files or counts of this experiment."""
+    """Whether a folder (None: people's data on this machine) has public files or counts of this experiment."""
     found = Path(place) if place is not None else find("human")
     if found is None:
         return False

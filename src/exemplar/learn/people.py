@@ -1,4 +1,4 @@
-"""People's data: the public files of Lee & DiCarlo (2023), trial by trial, and the counts at hand where those are not."""
+"""People's data: the public files of Lee & DiCarlo (2023), trial by trial, or counts over sessions where those are missing."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ COLUMNS = (
     "perf",
 )
 N_TRIALS = {"highvar": 100, "oneshot": 20}
-UNSCORED = ("original", "combinednat")  # training images, and four a transformation of its own kind
+UNSCORED = ("original", "combinednat")  # training images, and a transformation of four images that is no test
 
 
 @dataclass(frozen=True, eq=False)
 class ImageTable:
-    """The images of an experiment, one a row, all (n,) text.
+    """The images of an experiment, one per row, all (n,) text.
 
     image: its name; category: its object; test: "scale | 0.5", "" where it has none; relpath: its file, from `data`.
     """
@@ -56,7 +56,7 @@ class ImageTable:
 
 
 def load_curves(folder: Path | str | None = None) -> Curves:
-    """Experiment 1's counts at hand: 64 subtasks × 100 trials. folder: where `object_learning_exp1_curves.npz` is."""
+    """Experiment 1's counts over sessions: 64 subtasks × 100 trials. folder: where `object_learning_exp1_curves.npz` is."""
     path = _folder(folder) / "object_learning_exp1_curves.npz"
     data = read_npz(path, k_correct=("iu", 2), n_sessions=("iu", 1), subtask=("U", 1))
     counts, n, names = data["k_correct"].astype(np.int64), data["n_sessions"].astype(np.int64), data["subtask"]
@@ -75,7 +75,7 @@ def load_people(folder: Path | str | None = None) -> Learning:
 
 
 def load_points(folder: Path | str | None = None) -> Points:
-    """Experiment 2's 36 accuracies at hand, lapse-corrected, read off a figure to about ±.002."""
+    """Experiment 2's 36 accuracies, lapse-corrected, read off a figure to about ±.002."""
     path = _folder(folder) / "object_learning_exp2_oneshot.npz"
     data = read_npz(path, transformation=("U", 1), level=("f", 1), phat=("f", 1), se=("f", 1))
     if len({len(array) for array in data.values()}) > 1 or not len(data["phat"]):
@@ -102,8 +102,8 @@ def load_images(folder: Path | str, experiment: str) -> ImageTable:
         pairs = zip(table["transformation"], level, strict=True)
         test = np.array([test_name(str(kind), level) for kind, level in pairs], dtype=object)
     image, category = table["image_id"].to_numpy(str), table["category"].to_numpy(str)
-    usual = [f"images/{IMAGE_SETS[experiment]}/{c}/{i}" for c, i in zip(category, image, strict=True)]
-    return ImageTable(image, category, test.astype(str), table.get("relpath", pd.Series(usual)).to_numpy(str))
+    places = [f"images/{IMAGE_SETS[experiment]}/{c}/{i}" for c, i in zip(category, image, strict=True)]
+    return ImageTable(image, category, test.astype(str), table.get("relpath", pd.Series(places)).to_numpy(str))
 
 
 def read_pairs(folder: Path | str, experiment: str) -> tuple[str, ...] | None:
@@ -117,7 +117,7 @@ def read_pairs(folder: Path | str, experiment: str) -> tuple[str, ...] | None:
 def load_trials(folder: Path | str, experiment: str = "highvar") -> Trials:
     """The public behaviour of people as Trials. folder: the one that holds `data/`, or `data` itself.
 
-    Probe trials (25, 51, 77 and 103 of 104 in Experiment 1) are dropped and the others numbered anew, from 0.
+    Probe trials (25, 51, 77 and 103 of 104 in Experiment 1) are dropped and the others numbered again, from 0.
     """
     if experiment not in BEHAVIOUR:
         raise UserError(f"there is no experiment {experiment!r}: choose highvar (1) or oneshot (2)")
@@ -261,6 +261,6 @@ def _folder(folder: Path | str | None) -> Path:
     found = find("human")
     if found is None:
         raise UserError(
-            "people's data is not at hand: set EXEMPLAR_DATA to the folder that has human/, or name the folder"
+            "people's data is not on this machine: set EXEMPLAR_DATA to the folder that has human/, or name the folder"
         )
     return found

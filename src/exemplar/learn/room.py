@@ -2,7 +2,32 @@
 
 from __future__ import annotations
 
-from exemplar.rooms import Room
+from collections.abc import Mapping
+
+from exemplar.rooms import KeptResult, Room, TourChapter
+
+
+def _agents() -> Mapping[str, str]:
+    from exemplar.learn.agents import describe_agents
+
+    return describe_agents()
+
+
+def _studies() -> Mapping[str, str]:
+    return {name: result.title for name, result in _results().items()}
+
+
+def _results() -> Mapping[str, KeptResult]:
+    from exemplar.learn.studies import RESULTS
+
+    return RESULTS
+
+
+def _tour() -> TourChapter:
+    from exemplar.learn.tour import CHAPTER
+
+    return CHAPTER
+
 
 ROOM = Room(
     name="learn",
@@ -19,4 +44,8 @@ ROOM = Room(
         "check-agent": "check_agent",
     },
     resumes=("study",),
+    agents=_agents,
+    studies=_studies,
+    results=_results,
+    tour=_tour,
 )

@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stdout
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from exemplar import engine, seeds
 from exemplar.errors import UserError, unknown
-from exemplar.files import first_line
-from exemplar.learn.agents import OTHERS, Agent, LinearLearner, Prototype, RandomGuesser, make_agent
+from exemplar.learn.agents import Agent, LinearLearner, Prototype, RandomGuesser, list_rules, make_agent
 from exemplar.learn.features import Features
 from exemplar.learn.measures.curves import Behaviour, Repeated, behaviour_of, repeat
-from exemplar.learn.measures.oneshot import Generalization, generalization_of, interval_about
+from exemplar.learn.measures.oneshot import Generalization, generalization_of
 from exemplar.learn.outcomes import Outcome
-from exemplar.learn.scores import score_accuracy, score_speed
+from exemplar.learn.scores import score_accuracy, score_speed, score_tests
 from exemplar.learn.simulation import gram_matrices, run_agent, simulate
 from exemplar.learn.tasks import VARIANTS, ObjectLearning, OneShot, Sessions
+from exemplar.learn.user_agents import AgentSource, UserAgent, find_agent
 from exemplar.records import Score
 
 FAST = (LinearLearner, Prototype, RandomGuesser)  # what `simulate` can do
@@ -31,8 +27,9 @@ FAST = (LinearLearner, Prototype, RandomGuesser)  # what `simulate` can do
 
 @dataclass(frozen=True)
 class RunConfig:
-    """experiment: 1 or 2; rule: a name in `agents.AGENTS`; agent: instead, "file.py:Class"; n_sessions: of each subtask;
-    n_trials: of a session of Experiment 1; variant: of rules, features' radius and trial sequences.
+    """experiment: 1 or 2; rule: a name in `agents.AGENTS`; agent: instead, what the user's own is called, "file.py:Class" or a
+    class; n_sessions: of each subtask; n_trials: of a session of Experiment 1; variant: of rules, features' radius and trial
+    sequences.
     """
 
     experiment: int = 1
@@ -49,10 +46,8 @@ class RunConfig:
         if self.variant not in VARIANTS:
             raise unknown("variant", self.variant, VARIANTS)
         if self.agent is None:
-            make_agent(
-                self.rule, rate=self.rate, variant=self.variant
-            )  # says what is wrong with them, before hours of work
-        if self.rate != 1 and (self.agent is not None or self.rule in OTHERS):
+            make_agent(self.rule, rate=self.rate, variant=self.variant)  # refuses what is wrong before hours of work
+        if self.rate != 1 and (self.agent is not None or self.rule not in list_rules()):
             who = self.agent if self.agent is not None else self.rule
             raise UserError(f"{who} takes no learning rate from here, only plasticity rules do: leave --rate out")
         if self.n_sessions < 2:
@@ -67,7 +62,7 @@ class RunConfig:
 
 
 @dataclass(frozen=True, eq=False)
-class Done:
+class LearnerRun:
     """What a learner did. choice, sessions: what was chosen and shown; repeated: Experiment 1's curves with replicates;
     seconds: of simulation, and of simulation and scoring, CPU time after compilation.
     """
@@ -81,11 +76,16 @@ class Done:
     seconds: tuple[float, float]
 
 
-def run_learner(config: RunConfig, features: Features, *, seed: int) -> Done:
-    """Let the agent of a configuration learn every subtask, and score what it did by itself."""
+def run_learner(config: RunConfig, features: Features, *, source: AgentSource | None = None, seed: int) -> LearnerRun:
+    """Let the agent of a configuration learn every subtask, and score what it did by itself.
+
+    source: where the user's own agent comes from, if its code is loaded already.
+    """
     n_subtasks, n_objects, n_images = features.shape
-    agent = load_agent(config.agent) if config.agent else None
-    if agent is None:
+    agent: Agent
+    if config.agent is not None:
+        agent = (source or find_agent(config.agent)).make(n_objects)
+    else:
         agent = make_agent(config.rule, n_choices=n_objects, rate=config.rate, variant=config.variant)
     task = make_task(config, n_images, n_objects)
     tests = _tests(features) if config.experiment == 2 else None
@@ -112,7 +112,7 @@ def run_learner(config: RunConfig, features: Features, *, seed: int) -> Done:
             scores = score_tests(result, agent=config.name, rng=rng)
         seconds = time.process_time() - start
     outcome = Outcome(config.name, result, images, n_objects)
-    return Done(outcome, choice, shown, scores, scaled_by, repeated, (simulated, seconds))
+    return LearnerRun(outcome, choice, shown, scores, scaled_by, repeated, (simulated, seconds))
 
 
 def make_task(config: RunConfig, n_images: int, n_objects: int) -> ObjectLearning | OneShot:
@@ -121,86 +121,6 @@ def make_task(config: RunConfig, n_images: int, n_objects: int) -> ObjectLearnin
         return ObjectLearning(config.n_trials, n_images, n_objects, config.variant)
     n_training = 5 * n_objects  # then ten tests, of which the fifth and the last are catch trials
     return OneShot(n_images, n_training, 10, n_objects, (n_training + 4, n_training + 9), config.variant)
-
-
-def score_tests(
-    result: Generalization, *, agent: str = "", n_replicates: int = 1000, rng: np.random.Generator
-) -> dict[str, Score]:
-    """Experiment 2: accuracy over all tests, and over the levels of each transformation."""
-    points, drawn = result.points(), result.resample(n_replicates, rng)[0]
-    kind = np.array([name.split(" | ")[0] for name in points.tests])
-    groups = {"accuracy": np.full(len(kind), True), **{name: kind == name for name in dict.fromkeys(kind.tolist())}}
-    scores = {}
-    for name, mine in groups.items():
-        value, values = float(points.accuracy[mine].mean()), drawn[:, mine].mean(axis=1)
-        around = interval_about(values, value, n=len(result))
-        scores[name] = Score(name, value, (around.lo, around.hi), len(result), agent=agent)
-    return scores
-
-
-def load_agent(place: str) -> Agent:
-    """An agent from a Python file, "file.py:Class": the class, made without arguments, has reset, choose and feedback.
-
-    The file is run, as any program of yours that you start.
-    """
-    file, colon, name = place.rpartition(":")
-    path = Path(file)
-    if not colon or not file or not name:
-        raise UserError(f"{place!r} does not name a file and a class: write --agent file.py:Class")
-    if not path.is_file():
-        raise UserError(f"there is no file {file!r}: write --agent file.py:Class")
-    spec = importlib.util.spec_from_file_location(f"agent_{path.stem}", path)
-    if spec is None or spec.loader is None:
-        raise UserError(f"{path} is no Python file: its name must end with .py")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # dataclasses look their module up
-    try:
-        with redirect_stdout(sys.stderr):  # standard output is for the answer
-            spec.loader.exec_module(module)
-    except (Exception, SystemExit) as problem:
-        raise UserError(f"{path} cannot be run ({_what(problem)}): mend it") from problem
-    kind = getattr(module, name, None)
-    if not isinstance(kind, type):
-        raise unknown(f"class in {path}", name, [key for key, value in vars(module).items() if isinstance(value, type)])
-    try:
-        with redirect_stdout(sys.stderr):
-            agent = kind()
-    except (Exception, SystemExit) as problem:
-        raise UserError(f"{place} cannot be made without arguments ({_what(problem)}): give it defaults") from problem
-    for method in ("reset", "choose", "feedback"):
-        if not callable(getattr(agent, method, None)):
-            raise UserError(f"{place} has no method {method}: an agent has reset(rng), choose(x) and feedback(reward)")
-    return _Guarded(agent, place)
-
-
-class _Guarded:
-    """Somebody's agent; what goes wrong in it is said in a sentence that names it."""
-
-    def __init__(self, agent: Any, name: str) -> None:
-        self.agent, self.name = agent, name
-
-    def reset(self, rng: np.random.Generator) -> None:
-        self._call("reset", rng)
-
-    def choose(self, x: np.ndarray) -> int:
-        made = self._call("choose", x)
-        if not isinstance(made, int | np.integer) or isinstance(made, bool):
-            what = repr(made) if isinstance(made, float | str | bool | None) else f"something of {type(made)}"
-            raise UserError(f"{self.name} chose {what}: choose must give a whole number, 0 for the first key")
-        return int(made)
-
-    def feedback(self, reward: float) -> None:
-        self._call("feedback", reward)
-
-    def _call(self, method: str, value: Any) -> Any:
-        try:
-            return getattr(self.agent, method)(value)
-        except (Exception, SystemExit) as problem:
-            raise UserError(f"{self.name} failed in {method} ({_what(problem)}): --debug shows where") from problem
-
-
-def _what(problem: BaseException) -> str:
-    return f"{type(problem).__name__}: {first_line(problem)}"
 
 
 @contextmanager
@@ -214,10 +134,12 @@ def _enough_memory(n_subtasks: int, n_sessions: int) -> Iterator[None]:
 
 
 def _choices(agent: Agent, placed: np.ndarray, shown: Sessions) -> np.ndarray:
-    if isinstance(agent, FAST):
-        return simulate(agent, gram_matrices(placed), shown)
-    with redirect_stdout(sys.stderr):  # what an agent prints is not the answer
-        return run_agent(agent, placed, shown)
+    if isinstance(agent, UserAgent):
+        with agent.guard():
+            inner = agent.agent
+            fast = type(inner) in FAST  # not a class derived from one, which may choose in its own way
+            return simulate(inner, gram_matrices(placed), shown) if fast else run_agent(agent, placed, shown)
+    return simulate(agent, gram_matrices(placed), shown) if isinstance(agent, FAST) else run_agent(agent, placed, shown)
 
 
 def _compile(agent: Agent, placed: np.ndarray, task: ObjectLearning | OneShot) -> None:

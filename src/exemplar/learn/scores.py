@@ -1,4 +1,4 @@
-"""How learning is judged: the door to every score of this room, and the ones a model gets against people at once."""
+"""The door to every score of this room, all pure functions; and the scores that a model gets against people at once."""
 
 from __future__ import annotations
 
@@ -17,7 +17,15 @@ from exemplar.learn.measures.individuals import (
     individuality_test,
     who_outperforms,
 )
-from exemplar.learn.measures.mse import Null, mse_n, noise_floor, null_distribution, score_guessing, score_mse
+from exemplar.learn.measures.mse import (
+    Null,
+    mse_n,
+    noise_floor,
+    null_distribution,
+    score_guessing,
+    score_limits,
+    score_mse,
+)
 from exemplar.learn.measures.oneshot import (
     Generalization,
     Points,
@@ -25,8 +33,11 @@ from exemplar.learn.measures.oneshot import (
     generalization_null,
     generalization_of,
     score_generalization,
+    score_points,
+    score_tests,
 )
 from exemplar.learn.measures.power import Power, power_to_tell_apart
+from exemplar.learn.measures.statespace import SmoothCurves, smooth_curves
 from exemplar.learn.measures.variance import variance_explained
 from exemplar.records import Score
 
@@ -39,6 +50,7 @@ __all__ = [
     "Points",
     "Power",
     "Repeated",
+    "SmoothCurves",
     "behaviour_in",
     "behaviour_of",
     "compare_phases",
@@ -59,8 +71,12 @@ __all__ = [
     "score_generalization",
     "score_guessing",
     "score_learner",
+    "score_limits",
     "score_mse",
+    "score_points",
     "score_speed",
+    "score_tests",
+    "smooth_curves",
     "variance_explained",
     "who_outperforms",
 ]

@@ -27,7 +27,7 @@ from exemplar.learn.tasks import Sessions
 def run_agent(agent: Agent, features: np.ndarray, sessions: Sessions) -> np.ndarray:
     """Choices (subtasks, sessions, trials) int8 of any agent, trial by trial.
 
-    features: (subtasks, objects, images, d), in the ball of radius 1 (`features.fit_ball`).
+    features: (subtasks, objects, images, d), in the ball of radius 1 (`Features.in_ball`).
     """
     images = _images(features, sessions)
     n_subtasks, n_sessions, n_trials = sessions.shape

@@ -2,23 +2,41 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from exemplar.learn.features import Features
 from exemplar.learn.stimuli import Stimuli
-from exemplar.spaces.space import encode_kept
+from exemplar.spaces.inputs import Input
+from exemplar.spaces.space import Images, Space, encode_kept
 from exemplar.spaces.stage_space import load_stage
 
 
-def check_stage(name: str, device: str) -> None:
-    """Say what is wrong with a stage or a device before images are drawn: one small image goes through."""
+@dataclass(frozen=True, eq=False)
+class LoadedStage:
+    """A stage for one command: its network is loaded once, and its weights are hashed once, when this is made."""
+
+    space: Space
+    name: str
+    layer: str
+    input: Input
+    identity: str
+
+    def encode(self, images: Images, *, device: str = "auto") -> np.ndarray:
+        return self.space.encode(images, device=device)
+
+
+def load_working_stage(name: str, device: str) -> LoadedStage:
+    """The stage, after one small image has gone through it: what is wrong with it, or the device, is said before images are
+    drawn."""
     space = load_stage(name)
     space.encode(np.zeros((1, 8, 8), np.uint8), device=device)
+    return LoadedStage(space, space.name, space.layer, space.input, space.identity)
 
 
-def encode_stimuli(stage: str, stimuli: Stimuli, *, device: str = "auto") -> Features:
+def encode_stimuli(stage: LoadedStage, stimuli: Stimuli, *, device: str = "auto") -> Features:
     """Features of all images of an experiment, and of its warm-up images."""
-    space = load_stage(stage)
-    warmup = encode_kept(space, stimuli.warmup, device=device)  # fewer: what is wrong with a stage shows soon
-    images = encode_kept(space, stimuli.pictures, device=device).reshape(*stimuli.shape, -1)
+    warmup = encode_kept(stage, stimuli.warmup, device=device)  # fewer: what is wrong with a stage shows soon
+    images = encode_kept(stage, stimuli.pictures, device=device).reshape(*stimuli.shape, -1)
     return Features(images, warmup, stimuli.subtasks, stimuli.image, stimuli.test)

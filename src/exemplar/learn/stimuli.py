@@ -105,7 +105,7 @@ def public_stimuli(folder: Path | str, experiment: int) -> Stimuli:
 
 
 def image_names(pictures: ConceptSet) -> list[str]:
-    """Names of built-in images, one a row: "object007-view012-1a2b3c4d.png"."""
+    """Names of built-in images, one per row: "object007-view012-1a2b3c4d.png"."""
     store = pictures.pixels
     if not isinstance(store, Pictures):
         raise UserError(f"{pictures.name} are no built-in objects: their names are those of their files")
@@ -126,7 +126,7 @@ def _rows(table: ImageTable, name: str, experiment: int) -> list[int]:
 
 
 def _pictures(folder: Path | str, table: ImageTable, order: Sequence[int] | np.ndarray | None = None) -> ConceptSet:
-    """The images of a metadata table, read when asked for; that they are all there is looked at now."""
+    """The images of a metadata table, read when asked for; that all of them exist is checked now."""
     data = data_folder(folder)
     rows = np.arange(len(table.image)) if order is None else np.asarray(order)
     paths = [data / str(table.relpath[row]) for row in rows]

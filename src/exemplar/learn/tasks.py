@@ -25,7 +25,7 @@ class Sessions:
 
     image: (subtasks, sessions, trials) uint16, row of the subtask's images, object after object (object · n_images + number);
     answer: (subtasks, sessions, trials) int8, the choice that is right; phase: (trials,) "train", "test" or "catch";
-    n_choices: as many as objects; n_images: of each object; key: what the sessions' own generators share (`luck`).
+    n_choices: as many as objects; n_images: of each object; key: what the sessions' own generators share (`session_random`).
     """
 
     image: np.ndarray
@@ -67,19 +67,18 @@ class ObjectLearning:
     n_images: int = 100
     n_objects: int = 2
     sequence: str = "paper"
-    seed_name: ClassVar[str] = (
-        "ObjectLearning"  # decides which sessions are drawn: it stays whatever the class is called
-    )
+    seed_name: ClassVar[str] = "ObjectLearning"  # decides which sessions are drawn, whatever the class is called
 
     def __post_init__(self) -> None:
         _check(self.sequence, self.n_objects, self.n_images)
         if self.n_trials < 1:
             raise UserError(f"a session of {self.n_trials} trials shows nothing: give at least 1")
-        at_hand = self.n_images * (self.n_objects if self.sequence == "hobj" else 1)
-        if self.n_trials > at_hand:
+        available = self.n_images * (self.n_objects if self.sequence == "hobj" else 1)
+        if self.n_trials > available:
             of = "all objects together" if self.sequence == "hobj" else "each object, which chance may show every time,"
             raise UserError(
-                f"{self.n_trials} trials need as many images of {of} and there are {at_hand}: give more images, or fewer trials"
+                f"{self.n_trials} trials need as many images of {of} and there are {available}: give more images, or fewer "
+                "trials"
             )
 
     def sample(self, n_subtasks: int, n_sessions: int, *, rng: np.random.Generator) -> Sessions:
@@ -121,7 +120,7 @@ class OneShot:
         outside = [t for t in self.catch_trials if not self.n_training <= t < self.n_training + self.n_testing]
         if outside:
             raise UserError(
-                f"trial {outside[0]} is not in the test phase, so it cannot be a catch trial: mend catch_trials"
+                f"trial {outside[0]} is not in the test phase, so it cannot be a catch trial: fix catch_trials"
             )
         if self.n_testing > self.n_images - 1:
             raise UserError(
@@ -208,5 +207,5 @@ def _check(sequence: str, n_objects: int, n_images: int) -> None:
 
 def _check_counts(n_subtasks: int, n_sessions: int) -> int:
     if n_subtasks < 1 or n_sessions < 1:
-        raise UserError(f"{n_sessions} sessions of {n_subtasks} subtasks are none: give at least 1 of both")
+        raise UserError(f"{n_sessions} sessions of {n_subtasks} subtasks cannot be drawn: give at least 1 of both")
     return n_subtasks * n_sessions

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -16,6 +18,7 @@ class Exponential:
     rate: float = 1.0
     limit: float = 10.0
     together: bool = False
+    in_hobj: ClassVar[Mapping[str, bool]] = {"together": True}
 
     def step(self, preference: float, reward: float) -> float:
         """Coefficient of x added to the chosen action's weights. preference: its w·x; reward: −1 or 1."""

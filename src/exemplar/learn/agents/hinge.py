@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 
 @dataclass(frozen=True)
@@ -11,6 +13,7 @@ class Hinge:
 
     rate: float = 1.0
     at_margin: bool = False
+    in_hobj: ClassVar[Mapping[str, bool]] = {"at_margin": True}
 
     def step(self, preference: float, reward: float) -> float:
         """Coefficient of x added to the chosen action's weights. preference: its w·x; reward: −1 or 1."""

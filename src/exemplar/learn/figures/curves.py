@@ -12,6 +12,7 @@ from exemplar.report.figures import ACCENT, INK, QUIET, STYLE, as_svg
 from exemplar.stats import Estimate
 
 COLOURS = (ACCENT, INK)  # the learner, and whom it is compared with
+CURVE_HUES = ("#9a9aa2", "#b8860b", "#2e8b57", "#1f5f9e", ACCENT)
 
 
 def plot_learning(curves: Mapping[str, Estimate], *, chance: float, title: str = "") -> str:
@@ -36,7 +37,7 @@ def plot_learning(curves: Mapping[str, Estimate], *, chance: float, title: str =
 
 
 def plot_tests(tests: Sequence[str], sides: Mapping[str, Estimate], *, chance: float, title: str = "") -> str:
-    """Accuracy on each test, "scale | 0.5", a panel a transformation; each side (tests,) with its interval."""
+    """Accuracy on each test, "scale | 0.5", a panel per transformation; each side (tests,) with its interval."""
     kinds = list(dict.fromkeys(name.split(" | ")[0] for name in tests))
     columns = min(3, len(kinds))
     rows = -(-len(kinds) // columns)
@@ -64,4 +65,26 @@ def plot_tests(tests: Sequence[str], sides: Mapping[str, Estimate], *, chance: f
             panel.set_ylabel("accuracy")
         handles, labels = panels[0].get_legend_handles_labels()
         figure.legend(handles, labels, frameon=False, loc="outside lower center", ncols=2)
+        return as_svg(figure)
+
+
+def plot_curves(curves: Mapping[str, np.ndarray], names: Mapping[str, str]) -> str:
+    """Learning curves with 95 % bands. curves: key → (3, trials) value, lo, hi; names: key → label, in order; the last is
+    drawn in ink, dashed.
+    """
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(7, 3.8), layout="constrained")
+        axes = figure.add_subplot()
+        for place, (key, label) in enumerate(names.items()):
+            value, low, high = curves[key]
+            last = place == len(names) - 1
+            colour = INK if last else CURVE_HUES[place % len(CURVE_HUES)]
+            trial = np.arange(1, len(value) + 1)
+            axes.fill_between(trial, low, high, color=colour, alpha=0.15, linewidth=0)
+            axes.plot(trial, value, color=colour, linewidth=1.8, linestyle="--" if last else "-", label=label)
+        axes.axhline(0.5, color=QUIET, linewidth=1, linestyle=":")
+        spot = (axes.get_xlim()[1], 0.5)
+        axes.annotate("guessing", spot, textcoords="offset points", xytext=(3, -3), color=QUIET, fontsize=9)
+        axes.set(xlabel="trial", ylabel="share of right answers", ylim=(0.42, 1.0))
+        axes.legend(frameon=False, fontsize=9, loc="upper left", bbox_to_anchor=(1.0, 1.0))
         return as_svg(figure)

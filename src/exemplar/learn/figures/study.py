@@ -1,9 +1,8 @@
-"""Figures of object learning: a study's models against simulated participants, what was found out, and learning curves."""
+"""Figures of a study: its models against simulated participants, and which encoder of a population is found."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,75 +11,29 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from exemplar.files import read_npz, whole_file
-from exemplar.records import Drawings
+from exemplar.files import whole_file
+from exemplar.learn.studies.study_results import StudyResults, load_populations, load_study_results
 from exemplar.report.figures import ACCENT, INK, QUIET, STYLE, as_svg
-from exemplar.report.sheets import sheet_png
 
 NETWORK_HUES = ("#1f5f9e", "#2e8b57", "#b8860b", "#8e44ad")
-CURVE_HUES = ("#9a9aa2", "#b8860b", "#2e8b57", "#1f5f9e", ACCENT)
 PAPER: Any = {**STYLE, "figure.facecolor": "white", "font.size": 10, "axes.titlesize": 10.5}
 SHADES = "viridis"  # low errors dark
-TABLES = ("mse_n", "one_shot_mse_n", "overall", "early", "late", "consistency", "p", "one_shot_p")
 
 
-@dataclass(frozen=True, eq=False)
-class Study:
-    """What `learned.npz` holds: tables are (encoders, rules); people are simulated participants."""
-
-    encoders: tuple[str, ...]
-    rules: tuple[str, ...]
-    tests: tuple[str, ...]
-    arrays: dict[str, np.ndarray]
-
-    def __getitem__(self, name: str) -> np.ndarray:
-        return self.arrays[name]
-
-    @property
-    def networks(self) -> dict[str, np.ndarray]:
-        """Network → places of its encoders, in order of depth; pixels are one of their own."""
-        names = [name.rpartition("/")[0] or name for name in self.encoders]
-        return {network: np.flatnonzero(np.array(names) == network) for network in dict.fromkeys(names)}
-
-    @property
-    def people(self) -> np.ndarray:
-        """(subtasks, trials) accuracy."""
-        return self["people_n_correct"] / self["people_sessions"]
-
-    @property
-    def floor(self) -> float:
-        """The root of the least MSE_n that a perfect model would reach."""
-        return float(np.sqrt((self.people * (1 - self.people)).mean() / (self["people_sessions"] - 1)))
-
-
-def load_study(folder: Path) -> Study:
-    """A study's arrays, from its run folder."""
-    kinds: dict[str, tuple[str, int | None]] = {name: ("U", 1) for name in ("encoders", "rules", "tests")}
-    kinds |= {name: ("f", 2) for name in TABLES} | {"depth": ("f", 1), "one_shot": ("f", 3), "true": ("i", 1)}
-    kinds |= {"people_one_shot": ("f", 1), "people_one_shot_variance": ("f", 1), "people_n_correct": ("iu", 2)}
-    kinds |= {"n_correct": ("iu", 4), "n_sessions": ("iu", 0), "people_sessions": ("iu", 0)}
-    arrays = read_npz(folder / "learned.npz", **kinds)
-    names = {key: tuple(arrays.pop(key).tolist()) for key in ("encoders", "rules", "tests")}
-    return Study(names["encoders"], names["rules"], names["tests"], arrays)
-
-
-def write_figures(folder: Path) -> list[Path]:
-    """Every figure of a study as SVG into its run folder."""
-    study, written = load_study(folder), []
-    figures = {name: plot(study) for name, plot in FIGURES.items()}
-    figures["confusion"] = plot_confusion(folder)
+def write_figures(folder: Path) -> dict[str, Path]:
+    """Every figure of a study as SVG into its run folder: name → file."""
+    study = load_study_results(folder)
+    figures = {name: plot(study) for name, plot in FIGURES.items()} | {"confusion": plot_confusion(folder)}
     for name, svg in figures.items():
-        path = folder / f"{name}.svg"
-        with whole_file(path) as part:
+        with whole_file(folder / f"{name}.svg") as part:
             part.write_text(svg, encoding="utf-8")
-        written.append(path)
-    return written
+    return {name: folder / f"{name}.svg" for name in figures}
 
 
-def plot_errors(study: Study) -> str:
+def plot_errors(study: StudyResults) -> str:
     """How many models have which √MSE_n, with the noise floor, guessing and the true model."""
     root = np.sqrt(np.maximum(study["mse_n"], 0))
-    guess = float(np.sqrt(np.square(study.people - 0.5).mean()))
+    guess = float(np.sqrt(np.square(study.participants - 0.5).mean()))
     with mpl.rc_context(PAPER):
         figure, axes = _one(6.4, 3.4)
         reach = 1.12 * max(guess, root.max())
@@ -100,7 +53,7 @@ def plot_errors(study: Study) -> str:
         return as_svg(figure)
 
 
-def plot_matrix(study: Study) -> str:
+def plot_matrix(study: StudyResults) -> str:
     """√MSE_n of every encoder (columns, by network and depth) with every rule (rows)."""
     root = np.sqrt(np.maximum(study["mse_n"], 0)).T
     with mpl.rc_context(PAPER):
@@ -121,7 +74,7 @@ def plot_matrix(study: Study) -> str:
         return as_svg(figure)
 
 
-def plot_depth(study: Study) -> str:
+def plot_depth(study: StudyResults) -> str:
     """Accuracy overall and in the first five trials, and √MSE_n, over depth; a band spans the rules."""
     panels = {
         "accuracy over all trials": study["overall"],
@@ -142,31 +95,31 @@ def plot_depth(study: Study) -> str:
         return as_svg(figure)
 
 
-def plot_consistency(study: Study) -> str:
+def plot_consistency(study: StudyResults) -> str:
     """Accuracy and consistency with simulated participants of every model, in shades of its √MSE_n."""
     with mpl.rc_context(PAPER):
         figure, axes = _one(5.6, 4.0)
         _scatter(figure, axes, study, study["overall"], study["consistency"])
-        axes.axvline(float(study.people.mean()), color=QUIET, linewidth=1, linestyle="--")
+        axes.axvline(float(study.participants.mean()), color=QUIET, linewidth=1, linestyle="--")
         axes.set(xlabel="accuracy over all trials", ylabel="consistency over subtasks (Spearman)")
         axes.set_title("dashed: simulated participants; ring: the true model", loc="left", color="#555")
         return as_svg(figure)
 
 
-def plot_phases(study: Study) -> str:
+def plot_phases(study: StudyResults) -> str:
     """Accuracy in the first five and the last six trials of every model."""
-    n_trials = study.people.shape[1]
+    n_trials = study.participants.shape[1]
     with mpl.rc_context(PAPER):
         figure, axes = _one(5.6, 4.0)
         _scatter(figure, axes, study, study["early"], study["late"])
-        early, late = study.people[:, :5].mean(), study.people[:, max(n_trials - 6, 0) :].mean()
+        early, late = study.participants[:, :5].mean(), study.participants[:, max(n_trials - 6, 0) :].mean()
         axes.plot(early, late, marker="P", color=INK, markersize=9, linestyle="")
         axes.set(xlabel="accuracy in trials 1–5", ylabel="accuracy in the last 6 trials")
         axes.set_title("cross: simulated participants, who lapse; ring: the true model", loc="left", color="#555")
         return as_svg(figure)
 
 
-def plot_profile(study: Study) -> str:
+def plot_profile(study: StudyResults) -> str:
     """One-shot accuracy at the levels of each transformation: simulated participants, the true model, and the range of all."""
     kind, level = (np.array(column) for column in zip(*(name.split(" | ") for name in study.tests), strict=True))
     models = study["one_shot"].reshape(-1, len(study.tests))
@@ -198,7 +151,7 @@ def plot_profile(study: Study) -> str:
         return as_svg(figure)
 
 
-def plot_experiments(study: Study) -> str:
+def plot_experiments(study: StudyResults) -> str:
     """√MSE_n of every model in Experiment 1 and in Experiment 2."""
     first, second = (np.sqrt(np.maximum(study[name], 0)) for name in ("mse_n", "one_shot_mse_n"))
     with mpl.rc_context(PAPER):
@@ -216,7 +169,7 @@ def plot_experiments(study: Study) -> str:
         return as_svg(figure)
 
 
-FIGURES: dict[str, Callable[[Study], str]] = {
+FIGURES: dict[str, Callable[[StudyResults], str]] = {
     "errors": plot_errors,
     "matrix": plot_matrix,
     "depth": plot_depth,
@@ -234,11 +187,8 @@ TRANSFORMATIONS = {
 
 
 def plot_confusion(folder: Path) -> str:
-    """Of simulated populations of each encoder (rows), the share taken for each (columns); one panel a number of sessions."""
-    data = read_npz(
-        folder / "populations.npz",
-        encoders=("U", 1), rules=("U", 1), true=("iu", 1), found=("iu", 1), n_sessions=("iu", 1),
-    )  # fmt: skip
+    """Of simulated populations of each encoder (rows), the share taken for each (columns); one panel per number of sessions."""
+    data = load_populations(folder)
     encoders, n_rules = data["encoders"].tolist(), len(data["rules"])
     sizes = np.unique(data["n_sessions"])
     networks = [name.rpartition("/")[0] or name for name in encoders]
@@ -263,38 +213,10 @@ def plot_confusion(folder: Path) -> str:
             axes.set_xticks(middle, short, rotation=90 if len(short) > 8 else 0, fontsize=8)
             axes.set_yticks(middle, short, fontsize=8)
             axes.tick_params(length=0)
-            axes.set(xlabel="encoder found", title=f"{size} simulated sessions a subtask")
+            axes.set(xlabel="encoder found", title=f"{size} simulated sessions per subtask")
         figure.axes[0].set_ylabel("true encoder of the population")
         figure.colorbar(drawn, ax=figure.axes, label="share of populations", fraction=0.03, pad=0.01)
         return as_svg(figure)
-
-
-def plot_curves(curves: Mapping[str, np.ndarray], names: Mapping[str, str]) -> str:
-    """Learning curves with 95 % bands. curves: key → (3, trials) value, lo, hi; names: key → label, in order; the last is
-    drawn in ink, dashed.
-    """
-    with mpl.rc_context(STYLE):
-        figure, axes = _one(7, 3.8)
-        for place, (key, label) in enumerate(names.items()):
-            value, low, high = curves[key]
-            last = place == len(names) - 1
-            colour = INK if last else CURVE_HUES[place % len(CURVE_HUES)]
-            trial = np.arange(1, len(value) + 1)
-            axes.fill_between(trial, low, high, color=colour, alpha=0.15, linewidth=0)
-            axes.plot(trial, value, color=colour, linewidth=1.8, linestyle="--" if last else "-", label=label)
-        axes.axhline(0.5, color=QUIET, linewidth=1, linestyle=":")
-        spot = (axes.get_xlim()[1], 0.5)
-        axes.annotate("guessing", spot, textcoords="offset points", xytext=(3, -3), color=QUIET, fontsize=9)
-        axes.set(xlabel="trial", ylabel="share of right answers", ylim=(0.42, 1.0))
-        axes.legend(frameon=False, fontsize=9, loc="upper left", bbox_to_anchor=(1.0, 1.0))
-        return as_svg(figure)
-
-
-def objects_sheet(drawings: Drawings, labels: Sequence[str] | None = None, *, cell: int = 92) -> bytes:
-    """Views of objects as a PNG, a row a concept. drawings: as many of each, in order; labels: one a row."""
-    n = int(drawings["index"].max()) + 1
-    images = drawings.image.reshape(-1, n, *drawings.image.shape[1:])
-    return sheet_png(images, labels, cell=cell, drawn=False)
 
 
 def _one(width: float, height: float) -> tuple[Figure, Axes]:
@@ -302,11 +224,11 @@ def _one(width: float, height: float) -> tuple[Figure, Axes]:
     return figure, figure.add_subplot()
 
 
-def _stages(study: Study) -> dict[str, np.ndarray]:
+def _stages(study: StudyResults) -> dict[str, np.ndarray]:
     return {name: places for name, places in study.networks.items() if len(places) > 1}
 
 
-def _scatter(figure: Figure, axes: Axes, study: Study, x: np.ndarray, y: np.ndarray) -> None:
+def _scatter(figure: Figure, axes: Axes, study: StudyResults, x: np.ndarray, y: np.ndarray) -> None:
     """Every model, in shades of √MSE_n, the true one ringed."""
     root = np.sqrt(np.maximum(study["mse_n"], 0))
     drawn = axes.scatter(x.ravel(), y.ravel(), c=root.ravel(), cmap=SHADES, s=14, linewidths=0)

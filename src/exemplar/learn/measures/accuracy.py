@@ -44,13 +44,13 @@ def score_accuracy(side: Repeated, *, agent: str = "") -> dict[str, Score]:
     values = {name: accuracy[:, slice(*window)].mean() for name, window in windows.items()}
     replicates = {name: drawn.over_trials(*window).mean(axis=1) for name, window in windows.items()}
     n_hard = max(len(accuracy) // 10, 1)
-    hardest = np.argsort(accuracy.mean(axis=1), kind="stable")[:n_hard]  # which they are is not drawn anew
+    hardest = np.argsort(accuracy.mean(axis=1), kind="stable")[:n_hard]  # which they are is not drawn again
     values["hardest_tenth"] = accuracy[hardest].mean()
     replicates["hardest_tenth"] = drawn.over_trials()[:, hardest].mean(axis=1)
     scores = {}
     for name, value in values.items():
         around = stats.interval(replicates[name], value, n=side.n)
-        scores[name] = Score(name, float(value), (around.lo, around.hi), side.n, agent=agent)
+        scores[name] = Score.of(name, around, agent=agent)
     return scores
 
 
@@ -67,7 +67,7 @@ def score_speed(side: Repeated, *, agent: str = "") -> dict[str, Score]:
         if np.isfinite(value[0]):
             late = np.where(np.isnan(values), side.curves.n_trials, values)  # not within the session: after its end
             ends = np.quantile(late, (0.025, 0.975))
-            scores[name] = Score(name, float(value[0]), (float(ends[0]), float(ends[1])), side.n, agent=agent)
+            scores[name] = Score.of(name, stats.Estimate(value[0], ends[0], ends[1], side.n), agent=agent)
     return scores
 
 
@@ -93,13 +93,11 @@ def score_consistency(model: Repeated, people: Repeated, *, agent: str = "") -> 
     # Noise in both resamples pulls their correlation towards 0; what counts is how much it varies about its own mean.
     ends = np.clip(rho - (widest_quantiles(rhos)[::-1] - np.nanmean(rhos)), -1, 1)
     limits = widest_quantiles(repeats)
-    n, ceiling = len(own), float(np.nanmean(repeats))
-    return {
-        "consistency": Score("consistency", rho, (float(ends[0]), float(ends[1])), n, agent=agent),
-        "consistency_ceiling": Score(
-            "consistency_ceiling", ceiling, (float(limits[0]), float(limits[1])), n, agent=agent
-        ),
+    found = {
+        "consistency": stats.Estimate(rho, ends[0], ends[1], len(own)),
+        "consistency_ceiling": stats.Estimate(np.nanmean(repeats), limits[0], limits[1], len(own)),
     }
+    return {name: Score.of(name, estimate, agent=agent) for name, estimate in found.items()}
 
 
 def widest_quantiles(correlations: np.ndarray) -> np.ndarray:

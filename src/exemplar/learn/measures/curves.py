@@ -47,7 +47,7 @@ class Curves:
         """Other sessions, drawn trial by trial: all that counts allow.
 
         It leaves out that some sessions are better than others on all their trials, so intervals come out too narrow; where
-        the sessions themselves are at hand, resample those (`Behaviour`).
+        the sessions themselves are available, resample those (`Behaviour`).
         """
         n = self.n_sessions if n_sessions is None else np.asarray(n_sessions)
         counts = rng.binomial(n[:, None], self.accuracy, (n_replicates, *self.accuracy.shape))
@@ -101,7 +101,7 @@ class Behaviour:
         return Behaviour(self.correct[keep], new, subtasks, self.participant[keep])
 
 
-Learning = Curves | Behaviour  # what people left, in the detail that is at hand
+Learning = Curves | Behaviour  # what people did, in the detail that is known
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,7 +142,7 @@ class Repeated:
 
 
 def repeat(learning: Learning, *, n_replicates: int = N_REPLICATES, rng: np.random.Generator) -> Repeated:
-    """Resample what is at hand: sessions within subtasks, or trials where there are only counts."""
+    """Resample what is known: sessions within subtasks, or trials where there are only counts."""
     return Repeated(learning.curves(), learning.resample(n_replicates, rng))
 
 

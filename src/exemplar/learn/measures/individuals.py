@@ -32,7 +32,8 @@ class Individuals:
 
 
 def complete_individuals(people: Behaviour) -> Individuals:
-    """The participants who did all subtasks. A second session in a subtask is an error: who has learned cannot learn anew."""
+    """The participants who did all subtasks. A second session in a subtask is an error: it would not be learning for the first
+    time."""
     names, who = np.unique(people.participant, return_inverse=True)
     n_done = np.zeros((len(names), len(people.subtasks)), int)
     np.add.at(n_done, (who, people.subtask), 1)
@@ -55,7 +56,7 @@ def individuality_test(
     individuals: Individuals, *, n_permutations: int = 10_000, rng: np.random.Generator
 ) -> stats.PermutationTest:
     """Do some learn better than others? statistic: the variance of overall accuracies; within each subtask, accuracies are
-    dealt to people anew. One-sided.
+    dealt to people again at random. One-sided.
     """
     table = individuals.accuracy
     n_people, n_subtasks = table.shape
@@ -90,8 +91,7 @@ def compare_populations(
     """Two populations (in the lab, online) in the subtasks both did; and p of no difference in overall accuracy.
 
     accuracy_difference: first − second; consistency: Spearman's correlation over subtasks, left out where one population finds
-    all equally hard. Whole people are drawn, since a
-    population is made of them.
+    all equally hard. Whole people are drawn, since a population is made of them.
     """
     shared = tuple(name for name in first.subtasks if name in second.subtasks)
     if len(shared) < 3:
@@ -107,7 +107,7 @@ def compare_populations(
     n = len(np.unique(sides[0].participant)) + len(np.unique(sides[1].participant))
     gap = float(value[0].mean() - value[1].mean())
     around = stats.interval(difference, gap, n=n)
-    scores = {"accuracy_difference": Score("accuracy_difference", gap, (around.lo, around.hi), n)}
+    scores = {"accuracy_difference": Score.of("accuracy_difference", around)}
     if np.isfinite(rho):
         lo, hi = widest_quantiles(rhos)
         scores["consistency"] = Score("consistency", rho, (min(float(lo), rho), max(float(hi), rho)), n)

@@ -35,7 +35,7 @@ class Moments:
 @dataclass(frozen=True, eq=False)
 class Null:
     """MSE_n of a model that behaves as people do. errors: (replicates,); variant: its form; resampled: "sessions", or "trials"
-    where only counts were at hand (the distribution is then too narrow).
+    where only counts were available (the distribution is then too narrow).
     """
 
     errors: np.ndarray
@@ -99,7 +99,7 @@ def replicate_moments(model: Replicates, people: Replicates, chance: float = 0.5
 def score_mse(
     model: Repeated, people: Repeated, *, variant: str = "paper", chance: float = 0.5, agent: str = ""
 ) -> dict[str, Score]:
-    """mse_n, root_mse_n and lapse_rate with 95 % intervals; the lapse rate is fitted anew in each replicate.
+    """mse_n, root_mse_n and lapse_rate with 95 % intervals; the lapse rate is fitted again in each replicate.
 
     Resampled curves are noisier than the curves, which moves all replicates by as much: the interval is built from their
     deviations from their own mean (basic bootstrap).
@@ -109,19 +109,49 @@ def score_mse(
     drawn = replicate_moments(model.replicates, people.replicates, chance)
     error, errors = float(mse_n(value, variant)), mse_n(drawn, variant)
     lapse, lapses = float(fit_lapse(value, variant)), fit_lapse(drawn, variant)
-    n = people.n
-
-    def score(name: str, value: float, lo: float, hi: float) -> Score:
-        return Score(name, value, (lo, hi), n, agent=agent, variant=variant)
-
-    around = stats.interval(errors - errors.mean() + error, error, n=n, method="basic")
+    around = stats.interval(errors - errors.mean() + error, error, n=people.n, method="basic")
     gamma = np.clip(lapse - (np.quantile(lapses, (0.975, 0.025)) - lapses.mean()), 0, 1)
-    root = [float(np.sqrt(max(end, 0.0))) for end in (error, around.lo, around.hi)]  # chance may take it below 0
-    return {
-        "mse_n": score("mse_n", error, around.lo, around.hi),
-        "root_mse_n": score("root_mse_n", *root),
-        "lapse_rate": score("lapse_rate", lapse, float(gamma[0]), float(gamma[1])),
+    found = {
+        "mse_n": around,
+        "root_mse_n": root_of(around),
+        "lapse_rate": stats.Estimate(lapse, gamma[0], gamma[1], people.n),
     }
+    return {name: Score.of(name, estimate, agent=agent, variant=variant) for name, estimate in found.items()}
+
+
+def score_limits(
+    people: Learning, repeated: Repeated, *, variant: str = "paper", chance: float = 0.5, agent: str = "human"
+) -> dict[str, Score]:
+    """noise_floor and root_noise_floor, which a perfect model reaches (`paper`), and random_guesser_mse_n.
+
+    people: whom models are compared with; repeated: the same with replicates.
+    """
+    counts, n = repeated.replicates.n_correct, repeated.replicates.n_sessions[:, None]
+    again = counts / n
+    floors = (again * (1 - again) / (n - 1)).mean(axis=(1, 2))
+    guesses = ((again - chance) ** 2).mean(axis=(1, 2)) - (floors if variant == "hobj" else 0)
+    # A resample is noisier than what it is drawn from, which moves all of them: only their spread is used.
+    floor, guess = (
+        stats.interval(drawn - drawn.mean() + value, value, n=repeated.n, method="basic")
+        for value, drawn in ((noise_floor(people), floors), (score_guessing(people, variant, chance), guesses))
+    )
+    return {
+        "noise_floor": Score.of("noise_floor", floor, agent=agent),
+        "root_noise_floor": Score.of("root_noise_floor", root_of(floor), agent=agent),
+        "random_guesser_mse_n": Score.of("random_guesser_mse_n", guess, agent=agent, variant=variant),
+    }
+
+
+def score_both_limits(people: Learning, repeated: Repeated, *, agent: str) -> list[Score]:
+    """The noise floor, and what a guesser scores in both forms."""
+    guesser = score_limits(people, repeated, variant="hobj", agent=agent)["random_guesser_mse_n"]
+    return [*score_limits(people, repeated, agent=agent).values(), guesser]
+
+
+def root_of(error: stats.Estimate) -> stats.Estimate:
+    """The square root of a squared error with its interval; by chance it may lie below 0, and its root is 0 then."""
+    value, lo, hi = (float(np.sqrt(max(end, 0.0))) for end in (error.value, error.lo, error.hi))
+    return stats.Estimate(value, lo, hi, error.n)
 
 
 def null_distribution(
@@ -133,12 +163,12 @@ def null_distribution(
     n_replicates: int = N_REPLICATES,
     rng: np.random.Generator,
 ) -> Null:
-    """People held against themselves: MSE_n of the true model, simulated `n_sessions` (subtasks,) times.
+    """People compared with themselves: MSE_n of the true model, simulated `n_sessions` (subtasks,) times.
 
     In each replicate people's sessions are resampled with replacement twice: as many as people did, and as many as the model
     did; the lapse rate is fitted each time. The distribution serves all models of a study with as many sessions.
 
-    It is the paper's test, for its 50 sessions a subtask. Resampled people vary less than people, by (n − 1) / n, so with 10
+    It is the paper's test, for its 50 sessions per subtask. Resampled people vary less than people, by (n − 1) / n, so with 10
     sessions it rejects most true models; with 50 it rejects 3 % of them (docs/results.md).
     """
     again, as_model = people.resample(n_replicates, rng), people.resample(n_replicates, rng, n_sessions)

@@ -9,7 +9,7 @@ import numpy as np
 from exemplar import stats
 from exemplar.errors import UserError, shortened, unknown
 from exemplar.learn.measures.curves import N_REPLICATES, tally
-from exemplar.learn.measures.mse import Null
+from exemplar.learn.measures.mse import Null, root_of
 from exemplar.learn.tasks import CATCH, TEST, VARIANTS, Sessions
 from exemplar.records import Score
 
@@ -69,8 +69,8 @@ class Generalization:
         self, n_replicates: int, rng: np.random.Generator, n_units: int | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
         """Accuracies and variances (replicates, tests), of units drawn with replacement, as many as there are (or `n_units`);
-        lapses are estimated anew each time. NaN where the units drawn have no estimate: a test shown never (for a variance, not
-        twice), or catch trials answered no better than by guessing.
+        lapses are estimated again each time. NaN where the units drawn have no estimate: a test shown never (for a variance,
+        not twice), or catch trials answered no better than by guessing.
         """
         columns, sums = self._columns().astype(np.float32), np.empty((n_replicates, 2 * len(self.tests) + 2))
         wanted = n_units or len(self)
@@ -144,13 +144,36 @@ def score_generalization(
     own, theirs = model.points(), _same_tests(model, people)
     value = float(_mse_n((own.accuracy, own.variance), (theirs.accuracy, theirs.variance), variant))
     errors = _mse_n(model.resample(n_replicates, rng), people.resample(n_replicates, rng), variant)
-    n = len(own.tests)
-    around = interval_about(errors, value, n=n)
-    root = [float(np.sqrt(max(end, 0.0))) for end in (value, around.lo, around.hi)]
-    return {
-        "mse_n": Score("mse_n", value, (around.lo, around.hi), n, agent=agent, variant=variant),
-        "root_mse_n": Score("root_mse_n", root[0], (root[1], root[2]), n, agent=agent, variant=variant),
-    }
+    around = interval_about(errors, value, n=len(own.tests))
+    found = {"mse_n": around, "root_mse_n": root_of(around)}
+    return {name: Score.of(name, estimate, agent=agent, variant=variant) for name, estimate in found.items()}
+
+
+def score_points(
+    side: Points | Generalization, *, agent: str = "human", rng: np.random.Generator
+) -> tuple[Score, Score]:
+    """Experiment 2: accuracy over all tests; and root_noise_floor, the error a perfect model of this side would still have."""
+    points, drawn = side.points(), side.resample(N_REPLICATES, rng)[0].mean(axis=1)
+    n = len(points.tests)
+    around = interval_about(drawn, float(points.accuracy.mean()), n=n)
+    floor = float(np.sqrt(points.variance.mean()))
+    floors = np.sqrt(points.variance[rng.integers(0, n, (N_REPLICATES, n))].mean(axis=1))
+    ends = stats.interval(floors, floor, n=n)
+    return Score.of("accuracy", around, agent=agent), Score.of("root_noise_floor", ends, agent=agent)
+
+
+def score_tests(
+    result: Generalization, *, agent: str = "", n_replicates: int = N_REPLICATES, rng: np.random.Generator
+) -> dict[str, Score]:
+    """Experiment 2: accuracy over all tests, and over the levels of each transformation."""
+    points, drawn = result.points(), result.resample(n_replicates, rng)[0]
+    kind = np.array([name.split(" | ")[0] for name in points.tests])
+    groups = {"accuracy": np.full(len(kind), True), **{name: kind == name for name in dict.fromkeys(kind.tolist())}}
+    scores = {}
+    for name, mine in groups.items():
+        value, values = float(points.accuracy[mine].mean()), drawn[:, mine].mean(axis=1)
+        scores[name] = Score.of(name, interval_about(values, value, n=len(result)), agent=agent)
+    return scores
 
 
 def generalization_null(
@@ -161,7 +184,7 @@ def generalization_null(
     n_replicates: int = N_REPLICATES,
     rng: np.random.Generator,
 ) -> Null:
-    """People held against themselves: resampled, against `n_units` of them in the place of a model's sessions."""
+    """People compared with themselves: resampled, against `n_units` of them in the place of a model's sessions."""
     again, as_model = people.resample(n_replicates, rng), people.resample(n_replicates, rng, n_units)
     errors = _mse_n(as_model, again, variant)
     return Null(errors[~np.isnan(errors)], variant, "sessions")

@@ -30,10 +30,7 @@ def variance_explained(
     draws = stats.resample(n_encoders, n_replicates, rng=rng)
     around = stats.interval(_shares(table, draws), value, n=n_encoders)
     names = ("encoder", "rule", "remainder")
-    found = {
-        name: Score(f"variance_of_{name}", float(value[i]), (float(around.lo[i]), float(around.hi[i])), table.size)
-        for i, name in enumerate(names)
-    }
+    found = {name: Score.of(f"variance_of_{name}", around[i], n=table.size) for i, name in enumerate(names)}
     freedom = (n_encoders - 1, n_rules - 1, (n_encoders - 1) * (n_rules - 1))
     with np.errstate(divide="ignore"):
         ratio = [(value[i] / freedom[i]) / (value[2] / freedom[2]) for i in (0, 1)]

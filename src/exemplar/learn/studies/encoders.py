@@ -1,6 +1,6 @@
 """Encoding stages at the tasks: the images of a few subtasks are drawn, encoded by every stage and learned from by every rule.
 
-The features of all stages would be 9 GB, so they are never kept: a job sees a few subtasks through all its encoders and gives
+The features of all stages would be 9 GB, so they are never kept: a job encodes a few subtasks by all its encoders and gives
 back which trials were right, one bit each. Features go through a sparse projection, which takes a quarter of the time of Gram
 matrices of raw features (0.08 against 0.35 CPU-seconds for the stem and 200 images); both are little beside the networks.
 """
@@ -33,7 +33,7 @@ LEARNING, ONE_SHOT, WARM_UP = (
     "high-variation",
     "one-shot",
     "warm-up",
-)  # Experiments 1 and 2 by their images, and the scale
+)  # images of Experiments 1 and 2, and for the scale
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class WarmUpJob:
 
 @dataclass(frozen=True, eq=False)
 class LearningJob:
-    """A few subtasks of an experiment, seen through all encoders and learned by all rules.
+    """A few subtasks of an experiment, encoded by all encoders and learned by all rules.
 
     task: of Experiment 1 or 2; subtasks: the first, and the one after the last; n_sessions: of each model in a subtask;
     n_participants: of each model's simulated participants, whose sessions are their own; balls: encoder → (centre, radius).

@@ -85,13 +85,13 @@ def score_relations(
     scores = []
     for what, (first, second) in pairs.items():
         r = stats.spearman(tables[first].ravel(), tables[second].ravel(), groups=group, rng=rng)
-        scores.append(Score("rank_correlation", r.value, (r.lo, r.hi), tables["p"].size, agent=f"{what}, over models"))
+        scores.append(Score.of("rank_correlation", r, n=tables["p"].size, agent=f"{what}, over models"))
     wrong = np.ones(tables["p"].shape, bool)
     wrong[true] = False
     for name, what in (("p", "Experiment 1"), ("one_shot_p", "Experiment 2")):
         rejected = (tables[name] < LEVEL)[wrong].astype(float)
         share = stats.bootstrap(rejected, groups=group[wrong.ravel()], rng=rng)
-        scores.append(Score("wrong_models_rejected", share.value, (share.lo, share.hi), len(rejected), agent=what))
+        scores.append(Score.of("wrong_models_rejected", share, n=len(rejected), agent=what))
     return scores
 
 
@@ -103,5 +103,4 @@ def _draw_subtasks(values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 
 def _score(name: str, drawn: np.ndarray, n: int, agent: str, space: str = "") -> Score:
     """drawn: (1 + replicates,), the value itself first."""
-    around = stats.interval(drawn[1:], drawn[0], n=n)
-    return Score(name, float(drawn[0]), (around.lo, around.hi), n, agent=agent, space=space)
+    return Score.of(name, stats.interval(drawn[1:], drawn[0], n=n), agent=agent, space=space)

@@ -8,7 +8,7 @@ import numpy as np
 
 from exemplar.errors import UserError, unknown
 from exemplar.images.objects import N_OBJECTS
-from exemplar.learn.agents import RULES
+from exemplar.learn.agents import PUBLISHED_RULES, list_rules
 from exemplar.learn.studies.encoders import (
     LEARNING,
     ONE_SHOT,
@@ -34,11 +34,11 @@ class StudyConfig:
     """encoders: pixels and stages; rules: names; n_subtasks, n_one_shot: of Experiments 1 and 2; n_trials: of a session of
     Experiment 1; n_sessions: of each model in a subtask; truth: the simulated participants that stand in for people;
     lapses, n_participants: of the populations whose encoder is to be found; n_warm_up: images that set the features' scale;
-    n_block: subtasks a job.
+    n_block: subtasks per job.
     """
 
     encoders: tuple[str, ...] = field(default_factory=list_encoders)
-    rules: tuple[str, ...] = tuple(RULES)
+    rules: tuple[str, ...] = PUBLISHED_RULES
     n_subtasks: int = 64
     n_one_shot: int = 32
     n_trials: int = 100
@@ -53,13 +53,13 @@ class StudyConfig:
     def __post_init__(self) -> None:
         depths(self.encoders)
         for rule in self.rules:
-            if rule not in RULES:
-                raise unknown("rule", rule, RULES)
+            if rule not in list_rules():
+                raise unknown("rule", rule, list_rules())
         if len(set(self.encoders)) < N_ENCODERS or len(set(self.rules)) < 2:
             raise UserError(f"a study compares at least {N_ENCODERS} encoders and 2 rules: name more")
         if self.truth.encoder not in self.encoders or self.truth.rule not in self.rules:
             raise UserError(
-                f"the simulated participants see through {self.truth.encoder} and learn by {self.truth.rule}: "
+                f"the simulated participants learn from {self.truth.encoder} by {self.truth.rule}: "
                 "both must be in the study, or choose another truth"
             )
         if self.n_subtasks < 4 or self.n_one_shot < 2 or self.n_trials < 10:
@@ -74,7 +74,7 @@ class StudyConfig:
                 )
         if self.n_sessions < 2 or self.n_block < 1 or self.n_warm_up < 2 or not (self.lapses and self.n_participants):
             raise UserError(
-                "a study needs 2 sessions, 2 warm-up images, 1 subtask a job, a lapse rate and a number of "
+                "a study needs 2 sessions, 2 warm-up images, 1 subtask per job, a lapse rate and a number of "
                 "participants: give as many"
             )
 

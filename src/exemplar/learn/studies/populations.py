@@ -38,7 +38,7 @@ class Population:
         if not 0 <= self.lapse < 1:
             raise UserError(f"simulated participants cannot lapse on {self.lapse} of the trials: give 0 to below 1")
         if self.n_sessions < 2:
-            raise UserError(f"{self.n_sessions} sessions a subtask give no variance: give at least 2")
+            raise UserError(f"{self.n_sessions} sessions per subtask give no variance: give at least 2")
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,8 +106,8 @@ def design_populations(
 
 def add_lapses(correct: np.ndarray, lapse: float, *, rng: np.random.Generator) -> np.ndarray:
     """Right or wrong (..., trials) bool, with a guess between two in a share `lapse` of the trials."""
-    luck = rng.random(correct.shape)
-    return np.where(luck < lapse, luck < lapse / 2, correct)
+    drawn = rng.random(correct.shape)
+    return np.where(drawn < lapse, drawn < lapse / 2, correct)
 
 
 def as_behaviour(correct: np.ndarray, subtasks: tuple[str, ...] | None = None) -> Behaviour:
@@ -211,11 +211,9 @@ def score_recovery(recovered: Recovered, *, rng: np.random.Generator, agent: str
             several[name] = ((rejected & chosen).sum(axis=0)[some] / n[some], group[some])
     scores = []
     for name, (value, groups) in several.items():
-        if (
-            name == "type_1_error"
-        ):  # populations are independent of each other, and a bootstrap of no rejection has no width
+        if name == "type_1_error":  # populations are independent, and a bootstrap of no rejection has no width
             around = stats.proportion(int(value.sum()), len(value))
         else:
             around = stats.bootstrap(value, groups=groups, rng=rng)
-        scores.append(Score(name, around.value, (around.lo, around.hi), len(value), agent=agent))
+        scores.append(Score.of(name, around, n=len(value), agent=agent))
     return scores

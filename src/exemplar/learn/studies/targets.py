@@ -36,7 +36,7 @@ class Participants:
 
 @dataclass(frozen=True, eq=False)
 class ScoringJob:
-    """One encoder with all rules. learning, one_shot: (rules, subtasks, bytes) right trials of n_sessions a subtask."""
+    """One encoder with all rules. learning, one_shot: (rules, subtasks, bytes) right trials of n_sessions per subtask."""
 
     encoder: str
     rules: tuple[str, ...]
@@ -64,11 +64,11 @@ def simulated_participants(
 
 
 def null_distributions(
-    people: Behaviour, tested: Generalization, n_sessions: int, n_one_shot: int, n_replicates: int, seed: int
+    participants: Behaviour, tested: Generalization, n_sessions: int, n_one_shot: int, n_replicates: int, seed: int
 ) -> tuple[Null, Null]:
-    """Of MSE_n in both experiments, for models with n_sessions a subtask; n_one_shot: subtasks of Experiment 2."""
-    n_model = np.full(len(people.subtasks), n_sessions)
-    first = null_distribution(people, n_model, n_replicates=n_replicates, rng=seeds.rng("null", seed))
+    """Of MSE_n in both experiments, for models with n_sessions per subtask; n_one_shot: subtasks of Experiment 2."""
+    n_model = np.full(len(participants.subtasks), n_sessions)
+    first = null_distribution(participants, n_model, n_replicates=n_replicates, rng=seeds.rng("null", seed))
     rng = seeds.rng("one-shot null", seed)
     return first, generalization_null(tested, n_one_shot * n_sessions, n_replicates=n_replicates, rng=rng)
 
@@ -78,8 +78,8 @@ def score_encoder(job: ScoringJob) -> dict[str, Any]:
     (rules, tests) accuracies; seconds: of CPU time.
     """
     start = time.process_time()
-    people, people_tested = simulated_participants(job.participants, job.tasks, job.seed)
-    them = repeat(people, n_replicates=job.n_replicates, rng=seeds.rng("truth again", job.seed))
+    participants, their_tests = simulated_participants(job.participants, job.tasks, job.seed)
+    them = repeat(participants, n_replicates=job.n_replicates, rng=seeds.rng("truth again", job.seed))
     test, _ = tests_shown(job.tasks[1], job.one_shot.shape[1], job.n_sessions, job.seed)
     test = test.reshape(-1, test.shape[2])
     never = np.zeros(test.shape, bool)  # models do not lapse: their catch trials stay out
@@ -89,8 +89,8 @@ def score_encoder(job: ScoringJob) -> dict[str, Any]:
         model = as_behaviour(unpack(job.learning[place], job.n_sessions, job.tasks[0].n_trials))
         found = list(score_learner(repeat(model, n_replicates=job.n_replicates, rng=rng), them).values())
         right = unpack(job.one_shot[place], job.n_sessions, test.shape[1]).reshape(test.shape)
-        tested = count_tests(right, test, never, people_tested.tests)
-        again = score_generalization(tested, people_tested, n_replicates=job.n_replicates, rng=rng)
+        tested = count_tests(right, test, never, their_tests.tests)
+        again = score_generalization(tested, their_tests, n_replicates=job.n_replicates, rng=rng)
         found += [replace(score, name=f"one_shot_{score.name}") for score in again.values()]
         rows += [asdict(replace(score, agent=rule, space=job.encoder, variant="paper")) for score in found]
         counts.append(model.curves().n_correct.astype(np.uint16))

@@ -1,0 +1,61 @@
+"""What scoring an experiment gives: scores, p values, comparisons and warnings, as JSON has them and as people read them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from exemplar.answers import by_name, format_scores, format_table
+from exemplar.learn.measures.curves import Repeated
+from exemplar.learn.measures.oneshot import Points
+from exemplar.records import Score
+from exemplar.stats import Estimate
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreReport:
+    """scores: by name; p: name of a test → p; rows: comparisons, one per row; warnings: reasons not to trust them; notes: what
+    else a reader should know; curves, points: both sides, in Experiment 1 with replicates, in 2 by test; same_images: whether
+    both saw the same.
+    """
+
+    scores: dict[str, Score]
+    p: dict[str, float] = field(default_factory=dict)
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    curves: tuple[Repeated, Repeated] | None = None
+    points: tuple[Points, Points] | None = None
+    same_images: bool = True
+
+    def values(self) -> dict[str, Any]:
+        """As JSON has it: scores by name, p values, rows; `notes` holds the warnings, too."""
+        about = {"p": self.p, "rows": self.rows, "same_images": self.same_images}
+        return {**by_name(self.scores.values()), **about, "notes": [*self.warnings, *self.notes]}
+
+    def text(self) -> str:
+        """The same for people, without the warnings, which are told apart from the answer."""
+        parts = [format_scores(list(self.scores.values()), digits=5)] if self.scores else []
+        if self.p:
+            parts.append(format_table(("test", "p"), [(name, f"{p:.4f}") for name, p in self.p.items()]))
+        for names in dict.fromkeys(tuple(row) for row in self.rows):
+            rows = [row for row in self.rows if tuple(row) == names]
+            parts.append(format_table(names, ([_cell(value) for value in row.values()] for row in rows)))
+        return "\n\n".join([*parts, *(f"Note: {note}." for note in self.notes)])
+
+
+def estimate_values(estimate: Estimate) -> dict[str, Any]:
+    """An estimate as JSON has a score."""
+    return {"value": float(estimate.value), "ci95": [float(estimate.lo), float(estimate.hi)], "n": int(estimate.n)}
+
+
+def as_sentences(warnings: Iterable[str]) -> tuple[str, ...]:
+    """With a capital letter and a full stop."""
+    return tuple(f"{warning[:1].upper()}{warning[1:].rstrip('.')}." for warning in warnings)
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, dict):
+        return f"{value['value']:.3f} [{value['ci95'][0]:.3f}, {value['ci95'][1]:.3f}]"
+    return f"{value:.4f}" if isinstance(value, float) else str(value)
