@@ -8,6 +8,7 @@ from pathlib import Path
 from exemplar.draw.figures.drawers import drawers_of
 from exemplar.draw.figures.studies import Show, StudyRecord
 from exemplar.draw.figures.study_verdicts import study_verdict
+from exemplar.draw.figures.tables import words
 from exemplar.files import npz_names, read_npz
 from exemplar.records import Score
 from exemplar.report.how_made import how_made
@@ -29,7 +30,7 @@ def write_study(folder: Path, title: str, text: str, show: Show, published: Numb
     figures = [
         Figure.of_plot(shown.figure, shown.caption, name=shown.name, pixels=shown.pixels) for shown in show(record)
     ]
-    chapter = Chapter(f"On {record.data}", (text,), figures, tables=[scores_beside_published(record)])
+    chapter = Chapter(f"On {record.data}", (text,), figures, tables=[scores_beside_published(record)] if record.scores else [])
     return write_page(
         folder / "index.html", title, LEAD, [chapter], "The run folder holds every record and score.",
         verdict=study_verdict(record), made=[("study", record.name), *how_made([folder])], figures="figures",
@@ -48,7 +49,7 @@ def read_study(folder: Path, published: Numbers | None = None) -> StudyRecord:
 
 def scores_beside_published(record: StudyRecord) -> Table:
     """All scores over all critics; where others found a value, it stands beside ours with its source."""
-    scores = [score for score in record.scores if not score.space]
+    scores = [score for score in record.scores if not score.space] or list(record.scores)
     table = score_table([_say_who(score, record) for score in scores])
     found = [record.published.get((score.name, score.agent)) for score in scores]
     if not any(found):
@@ -63,5 +64,5 @@ def scores_beside_published(record: StudyRecord) -> Table:
 def _say_who(score: Score, record: StudyRecord) -> Score:
     """A score whose labels do not call simulated drawers people. Where the agent is a data set, its own drawers count."""
     drawers = drawers_of([score.agent]) if "/" in score.agent else record.drawers
-    name, agent, variant = (drawers.in_words(text) for text in (score.name, score.agent, score.variant))
-    return replace(score, name=name, agent=agent, variant=variant)
+    agent, variant = (drawers.in_words(text) for text in (score.agent, score.variant))
+    return replace(score, name=words(score.name, drawers), agent=agent, variant=variant)
