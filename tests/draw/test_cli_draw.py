@@ -16,11 +16,13 @@ from PIL import Image
 
 from conftest import Said, mistake
 from exemplar.cli import main
-from exemplar.draw import scoring as judging
+from exemplar.draw import scoring
+from exemplar.draw.agents import make_agent
 from exemplar.draw.critics import load_critics
-from exemplar.draw.drawings import read_drawings, stack
-from exemplar.draw.scores import ScoreConfig, score_drawings
-from exemplar.draw.tasks import DrawingTask, make_task, people
+from exemplar.draw.drawings import read_drawings, sample_drawings, stack
+from exemplar.draw.scores import ScoreConfig
+from exemplar.draw.scoring import compute_scores
+from exemplar.draw.tasks import DrawingTask, make_task, own_drawings
 from exemplar.images.catalogue import load
 from exemplar.images.glyphs import GlyphsConfig, load_glyphs
 from exemplar.records import Drawings, Scores
@@ -106,7 +108,7 @@ def test_the_table_says_what_the_json_says_and_the_second_time_computes_nothing(
     draw: Run, asked: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = draw("score", "human", *asked, "--json").json()
-    monkeypatch.setattr(judging, "score_drawings", lambda *a, **k: pytest.fail("computed again"))
+    monkeypatch.setattr(scoring, "compute_scores", lambda *a, **k: pytest.fail("computed again"))
     again = draw("score", "human", *asked)
     assert again.code == 0 and found["run"] in again.out and "centre" not in again.out
     for name in ("diversity", "recognizability_20_way"):
@@ -119,11 +121,11 @@ def test_a_run_holds_what_was_judged_and_can_be_judged_again(
     draw: Run, asked: tuple[str, ...], task: DrawingTask
 ) -> None:
     folder = Path(draw("score", "human", *asked, "--out", "run", "--json").json()["run"])
-    assert Drawings.load(folder) == people(task) and len(Scores.load(folder)) > 24
-    with np.load(folder / "judged.npz") as kept:
+    assert Drawings.load(folder) == own_drawings(task) and len(Scores.load(folder)) > 24
+    with np.load(folder / "scored.npz") as kept:
         assert kept["originality"].shape == kept["recognised"].shape == (24, 4)
         np.testing.assert_array_equal(kept["exemplars"], task.exemplars)
-        np.testing.assert_array_equal(kept["drawings"], stack(people(task), task))
+        np.testing.assert_array_equal(kept["drawings"], stack(own_drawings(task), task))
     again = draw("score", folder, *asked, "--json").json()
     assert again["run"] == draw("score", "human", *asked, "--json").json()["run"]  # it is the same drawings
 
@@ -143,7 +145,8 @@ def test_a_killed_run_goes_on_and_ends_the_same(
 ) -> None:
     """Stopped at the second critic; the first one's features are kept, and the tables come out byte for byte."""
     critics = load_critics("glyphs", see=["simclr-glyphs-s0"], recognise=["protonet-glyphs-s0"])
-    whole = judging.judge_drawings(people(task), task, critics, QUICK, out=tmp_path / "whole")
+    drawings = sample_drawings(make_agent("noise", task), task)
+    whole = scoring.score_drawings(drawings, task, critics, QUICK, out=tmp_path / "whole")
     encode, seen, pressed = NetworkSpace.encode, list[tuple[str, int]](), list[str]()
 
     def stopped(space: NetworkSpace, images: Any, **options: Any) -> np.ndarray:
@@ -155,26 +158,26 @@ def test_a_killed_run_goes_on_and_ends_the_same(
 
     monkeypatch.setattr(NetworkSpace, "encode", stopped)
     with pytest.raises(KeyboardInterrupt):
-        judging.judge_drawings(people(task), task, critics, QUICK, out=tmp_path / "run")
+        scoring.score_drawings(drawings, task, critics, QUICK, out=tmp_path / "run")
     assert not (tmp_path / "run" / "scores.parquet").exists()
     n_before = len(seen)
-    judging.judge_drawings(people(task), task, critics, QUICK, out=tmp_path / "run")
-    assert ("simclr-glyphs-s0", len(people(task))) not in seen[n_before:]
+    scoring.score_drawings(drawings, task, critics, QUICK, out=tmp_path / "run")
+    assert ("simclr-glyphs-s0", len(drawings)) not in seen[n_before:]
     assert files(tmp_path / "run") == files(whole)
 
 
 def test_watching_a_space_changes_nothing_it_sees(task: DrawingTask, tmp_path: Path) -> None:
     critics = load_critics("glyphs", see=["simclr-glyphs-s0"], recognise=["protonet-glyphs-s0"])
-    plain = score_drawings(people(task), task, critics, QUICK)
-    folder = judging.judge_drawings(people(task), task, critics, QUICK, out=tmp_path / "run")
+    plain = compute_scores(own_drawings(task), task, critics, QUICK)
+    folder = scoring.score_drawings(own_drawings(task), task, critics, QUICK, out=tmp_path / "run")
     assert Scores.load(folder) == plain.scores
 
 
 def test_three_lines_of_python_do_what_the_command_does(draw: Run, asked: tuple[str, ...], task: DrawingTask) -> None:
-    path = save(Path("mine.npz"), people(task))
+    path = save(Path("mine.npz"), own_drawings(task))
     found = draw("score", path, *asked, "--json").json()
     critics = load_critics("mine", see=["simclr-glyphs-s0"], recognise=["protonet-glyphs-s0"])
-    judged = score_drawings(read_drawings(path, task), task, critics)
+    judged = compute_scores(read_drawings(path, task), task, critics)
     overall = {s.name: s.json() for s in judged.scores if not s.concept and not s.space}
     assert overall == {name: found[name] for name in overall} and found["agent"] == "mine"
 
@@ -188,10 +191,10 @@ def test_a_function_in_a_file_is_scored(draw: Run, asked: tuple[str, ...]) -> No
 
 
 def test_wrong_polarity_is_said_and_mended(draw: Run, asked: tuple[str, ...], task: DrawingTask) -> None:
-    drawings = people(task)
+    drawings = own_drawings(task)
     path = save(Path("white.npz"), drawings, 255 - drawings.image)
     said = draw("score", path, *asked, "--json")
-    assert "look like dark ink on bright paper, unlike the exemplars: --invert turns them round" in said.err
+    assert "look like dark ink on bright paper, unlike the exemplars: --invert inverts them" in said.err
     assert any("--invert" in sentence for sentence in said.json()["warnings"])
     turned = draw("score", path, *asked, "--invert", "--json")
     assert "--invert" not in turned.err
@@ -200,7 +203,7 @@ def test_wrong_polarity_is_said_and_mended(draw: Run, asked: tuple[str, ...], ta
 
 
 def test_fewer_drawings_are_compared_at_their_number(draw: Run, asked: tuple[str, ...], task: DrawingTask) -> None:
-    path = save(Path("few.npz"), people(task, n=3))
+    path = save(Path("few.npz"), own_drawings(task, n=3))
     said = draw("score", path, *asked, "--json")
     assert said.json()["n"] == 3 and "fewer than the 4 asked for: everyone is compared at 3" in said.err
     assert draw("score", "human", *asked, "--n", "3", "--json").json()["diversity"] == said.json()["diversity"]
@@ -223,7 +226,7 @@ def test_a_critic_that_saw_the_concepts_is_refused_unless_allowed(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     seen = load_glyphs("weak-train", GlyphsConfig(alphabets=4, characters=9, drawers=4))
-    monkeypatch.setattr("exemplar.images.catalogue.load", lambda *a, **k: seen)
+    monkeypatch.setattr("exemplar.draw.requests.load", lambda *a, **k: seen)
     words = ("score", "copies", "--data", "glyphs", "--exemplar", "drawer:drawer01", "--json")
     assert "was trained on" in (said := mistake(draw(*words))) and "--allow-seen" in said
     assert not [path for path in Path().rglob("*") if path.is_file()]
@@ -241,14 +244,14 @@ WRONG = {
     "no exemplar": (("score", "copies", "--exemplar", "middle"), "there is no way to choose the exemplar 'middle'"),
     "too many": (("score", "human", "--n", "9"), "people made 4 drawings of some concept .*: ask for 4 or fewer"),
     "more than people": (("score", "copies", "--n", "9"), "people made 4 drawings of some concept .*: ask for 4"),
-    "not a number of drawings": (("score", "copies", "--n", "2"), "'--n'.* 3"),
+    "not a number of drawings": (("score", "copies", "--n", "2"), "n must be at least 3, got 2"),
     "more than fits": (("score", "copies", "--n", "999999999"), "people made 4 drawings .*, not 999999999"),
     "people": (("score", "people"), "did you mean human"),
     "a name no file can have": (("score", "x" * 400), "there is no drawer, file or folder"),
     "a folder nobody can make": (("score", "copies", "--out", "x" * 400), "cannot be written .File name too long"),
     "a critic twice": (("score", "copies", "--see", "simclr-glyphs-s0"), "simclr-glyphs-s0 is named twice"),
     "somebody twice": (("compare", "copies", "copies"), "copies is given twice"),
-    "no page": (("compare", "copies", "--html", "page.png"), "call page.png something.html"),
+    "no page": (("compare", "copies", "--html", "page.png"), "rename page.png to end with .html"),
     "a page where a folder is": (("compare", "copies", "--html", "../a.html"), "a.html is a folder"),
 }
 
@@ -273,7 +276,7 @@ def test_comparing_nothing_known_needs_data(draw: Run, asked: tuple[str, ...]) -
 
 def test_a_page_compares_and_people_are_on_it(draw: Run, asked: tuple[str, ...], task: DrawingTask) -> None:
     run = draw("score", "copies", *asked, "--json").json()["run"]
-    path = save(Path("mine.npz"), people(task))
+    path = save(Path("mine.npz"), own_drawings(task))
     said = draw("compare", run, path, "noise", "--html", "page.html", "--json")
     found = said.json()
     assert list(found["runs"]) == [run, "mine.npz", "noise", "human"] and found["page"] == "page.html"
@@ -291,7 +294,7 @@ def test_the_command_itself_scores_in_a_process_of_its_own(exemplar: Any, asked:
 
 def test_glyphs_redrawn_by_their_program_need_no_data(draw: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     few = load_glyphs("weak-test", GlyphsConfig(alphabets=8, drawers=5))
-    monkeypatch.setattr("exemplar.images.catalogue.load", lambda name, split: few if name == "glyphs" else None)
+    monkeypatch.setattr("exemplar.draw.requests.load", lambda name, split: few if name == "glyphs" else None)
     words = ("--data", "glyphs", "--exemplar", "drawer:drawer01", "--n", "3", *CRITICS, "--json")
     found = [draw("score", f"redraw@{spread}", *words).json() for spread in (0, 0.3, 1)]
     assert all((f["concepts"], f["data"], f["split"]) == (24, "glyphs", "weak-test") for f in found)
@@ -317,7 +320,7 @@ def test_a_function_that_exits_is_the_users_to_mend(draw: Run, asked: tuple[str,
 def test_drawings_of_another_size_than_the_exemplars_are_compared(
     draw: Run, asked: tuple[str, ...], task: DrawingTask
 ) -> None:
-    path = save(Path("large.npz"), people(task), people(task).image.repeat(2, axis=1).repeat(2, axis=2))
+    path = save(Path("large.npz"), own_drawings(task), own_drawings(task).image.repeat(2, axis=1).repeat(2, axis=2))
     assert Path(draw("compare", path, *asked, "--html", "large.html", "--json").json()["page"]).is_file()
 
 
@@ -339,12 +342,12 @@ def test_where_people_drew_too_little_agents_are_compared_without_them(
         ("config.json", lambda config: _asking(config, {"nonsense": 1}), "does not say what was drawn: give --data"),
         ("config.json", lambda config: _asking(config, {"data": 3}), "does not say what was drawn: give --data"),
         (
-            "judged.npz",
+            "scored.npz",
             lambda arrays: arrays | {"recognised": np.zeros((3, 2))},
             "its recognised does not fit the rest",
         ),
-        ("judged.npz", lambda arrays: arrays | {"density": np.zeros(0)}, "its density does not fit the rest"),
-        ("judged.npz", lambda arrays: arrays | {"drawings": arrays["drawings"][:1]}, "its drawings does not fit"),
+        ("scored.npz", lambda arrays: arrays | {"density": np.zeros(0)}, "its density does not fit the rest"),
+        ("scored.npz", lambda arrays: arrays | {"drawings": arrays["drawings"][:1]}, "its drawings does not fit"),
     ],
 )
 def test_a_run_that_was_altered_is_one_sentence(

@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 from exemplar import seeds
-from exemplar.draw.agents import AGENTS, Redraw, make_agent
+from exemplar.draw.agents import AGENTS, make_agent
+from exemplar.draw.agents.redraw import Redraw
 from exemplar.draw.drawings import sample_drawings, stack
-from exemplar.draw.tasks import DrawingTask, make_task, people
+from exemplar.draw.tasks import DrawingTask, make_task, own_drawings
 from exemplar.errors import UserError
 from exemplar.images.concepts import ConceptSet
 from exemplar.images.glyphs import GlyphsConfig, load_glyphs, redraw
@@ -124,7 +125,7 @@ def test_redraw_follows_the_size_of_the_task() -> None:
 
 
 def test_strangers_draw_what_nobody_in_the_set_drew(task: DrawingTask) -> None:
-    known = {image.tobytes() for image in people(task).image}
+    known = {image.tobytes() for image in own_drawings(task).image}
     drawn = make_agent("redraw", task)(shown(task), 2, seeds.rng(0))
     assert not known & {image.tobytes() for image in drawn.reshape(-1, *task.data.shape)}
 
@@ -133,13 +134,14 @@ def test_strangers_draw_what_nobody_in_the_set_drew(task: DrawingTask) -> None:
     ("name", "said"),
     [
         ("copy", "there is no agent 'copy': did you mean copies"),
-        ("redraw@wide", "the spread of redraw@wide is no number"),
-        ("redraw@", "the spread of redraw@ is no number"),
+        ("redraw@wide", "the spread of redraw@wide is not a number"),
+        ("redraw@", "the setting of redraw@ is empty"),
+        ("copies@2", "copies has no setting"),
         ("nowhere:sample", "nowhere cannot be imported"),
         ("json:dump_it", "there is no function in json 'dump_it': did you mean dump"),
         ("json:__name__", "is a str, not a function"),
         ("nowhere.py:sample", "there is no file nowhere.py"),
-        ("json:", "json: names no function"),
+        ("json:", "there is no agent 'json:'"),
     ],
 )
 def test_a_name_that_is_nobodys_is_refused(name: str, said: str, task: DrawingTask) -> None:

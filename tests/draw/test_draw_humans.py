@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 
 from exemplar import seeds, stats
-from exemplar.draw.critics import Seen
 from exemplar.draw.measures.diversity import spread
+from exemplar.draw.measures.features import CriticFeatures
 from exemplar.draw.measures.recognizability import count_nearer, recognised, sample_episodes
-from exemplar.draw.scores import Judged, Looks, ScoreConfig, score_looks
-from exemplar.draw.tasks import DrawingTask, make_task, people_rows
+from exemplar.draw.scores import EncodedDrawings, ScoreConfig, ScoredDrawings, score_features
+from exemplar.draw.tasks import DrawingTask, make_task, own_rows
 from exemplar.images.catalogue import load
 from exemplar.images.concepts import ConceptSet
 from exemplar.records import Score
@@ -48,35 +48,36 @@ def features(space: str, layer: str | None = None) -> np.ndarray:
 
 
 @cache
-def people_seen(critic: str = PUBLISHED, *, layer: str | None = None, exemplar: str = "centre") -> Looks:
+def people_seen(critic: str = PUBLISHED, *, layer: str | None = None, exemplar: str = "centre") -> EncodedDrawings:
     """People's 19 drawings of each character as a critic and the ProtoNet see them, after some choice of exemplars."""
     task = make_task(data(), exemplar=exemplar)
-    rows = people_rows(task, task.n)
+    rows = own_rows(task, task.n)
 
-    def seen(space: str, there: np.ndarray) -> Seen:
-        return Seen(space, there[rows], there[task.exemplar], there[rows], None)
+    def seen(space: str, there: np.ndarray) -> CriticFeatures:
+        return CriticFeatures(space, there[rows], there[task.exemplar], there[rows], None)
 
-    return Looks(
+    return EncodedDrawings(
         (seen(critic, features(critic, layer)),),
         (seen(PROTONET, features(PROTONET, "")),),
         agent="people",
         concepts=task.concepts,
         groups=data().group.code[task.exemplar],
         makers=data().maker.code[rows],
-        exemplars=task.chosen_by,
+        chosen_by=task.chosen_by,
+        drawers=task.drawers,
     )
 
 
 @cache
-def judged(critic: str = PUBLISHED, normalise: str = "sample", layer: str | None = None) -> Judged:
-    return score_looks(people_seen(critic, layer=layer), ScoreConfig(normalise=normalise))
+def judged(critic: str = PUBLISHED, normalise: str = "sample", layer: str | None = None) -> ScoredDrawings:
+    return score_features(people_seen(critic, layer=layer), ScoreConfig(normalise=normalise))
 
 
-def overall(found: Judged, name: str) -> Score:
+def overall(found: ScoredDrawings, name: str) -> Score:
     return next(s for s in found.scores if s.name == name and not s.concept and not s.space)
 
 
-def most_diverse(found: Judged) -> Score:
+def most_diverse(found: ScoredDrawings) -> Score:
     return max((s for s in found.scores if s.name == "diversity" and s.concept), key=lambda s: s.value)
 
 
@@ -84,7 +85,7 @@ def named_after(exemplar: Callable[[], np.ndarray]) -> float:
     """20-way recognizability of people's drawings when these rows are the exemplars."""
     rows, there = exemplar(), features(PROTONET, "")
     task = DrawingTask(data(), rows, "given", 19)
-    return float(recognised(count_nearer(there[people_rows(task, 19)], there[rows]), 20).mean())
+    return float(recognised(count_nearer(there[own_rows(task, 19)], there[rows]), 20).mean())
 
 
 @pytest.fixture(autouse=True)

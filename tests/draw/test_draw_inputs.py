@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from exemplar import seeds
-from exemplar.draw.drawings import doubts, is_on_white, read_drawings, sample_drawings, stack
-from exemplar.draw.tasks import DrawingTask, as_drawings, make_task, people
+from exemplar.draw.drawings import find_warnings, is_on_white, read_drawings, sample_drawings, stack
+from exemplar.draw.tasks import DrawingTask, as_drawings, make_task, own_drawings
 from exemplar.errors import UserError
 from exemplar.images.concepts import ConceptSet
 from exemplar.images.glyphs import GlyphsConfig, load_glyphs
@@ -37,7 +37,7 @@ def task() -> DrawingTask:
 @pytest.fixture(scope="module")
 def drawn(task: DrawingTask) -> np.ndarray:
     """(9, 4, 32, 32): what people drew."""
-    return stack(people(task), task)
+    return stack(own_drawings(task), task)
 
 
 def save_folder(folder: Path, images: np.ndarray, concepts: tuple[str, ...], ending: str = "png") -> Path:
@@ -59,12 +59,14 @@ def test_a_folder_an_npz_and_a_record_of_the_same_drawings_are_the_same(
     folder = save_folder(tmp_path / "mine", drawn, task.concepts)
     one = read_drawings(folder, task)
     two = read_drawings(save_npz(tmp_path / "mine.npz", drawn, task.concepts), task)
-    people(task).save(tmp_path)
+    own_drawings(task).save(tmp_path)
     three, four = (read_drawings(path, task, agent="mine") for path in (tmp_path, tmp_path / "drawings.parquet"))
     for found in (one, two, three, four):
         assert set(found["agent"]) == {"mine"} and set(found["data"]) == {"glyphs/weak-test"}
         np.testing.assert_array_equal(stack(found, task), drawn)
-    assert set(read_drawings(tmp_path, task)["agent"]) == {"people"}  # as the record says, unless told otherwise
+    assert set(read_drawings(tmp_path, task)["agent"]) == {
+        "simulated drawers"
+    }  # as the record says, unless told otherwise
     assert sorted(zip(one["concept"], one["exemplar"], strict=True))[0][1] in task.exemplar
 
 
@@ -101,15 +103,15 @@ def test_drawings_on_white_are_doubted_and_can_be_turned_round(
     task: DrawingTask, drawn: np.ndarray, tmp_path: Path
 ) -> None:
     npz = save_npz(tmp_path / "mine.npz", 255 - drawn, task.concepts)
-    (doubt,) = doubts(read_drawings(npz, task), task)
+    (doubt,) = find_warnings(read_drawings(npz, task), task)
     assert "dark ink on bright paper" in doubt and "--invert" in doubt
     as_drawings(255 - drawn, task, agent="mine").save(tmp_path)
     for path in (npz, save_folder(tmp_path / "mine", 255 - drawn, task.concepts), tmp_path):
         turned = read_drawings(path, task, invert=True)
         np.testing.assert_array_equal(stack(turned, task), drawn)
-        assert doubts(turned, task) == ()
+        assert find_warnings(turned, task) == ()
     right = read_drawings(save_npz(tmp_path / "right.npz", drawn, task.concepts), task, invert=True)
-    assert "bright paper" in doubts(right, task)[0]  # turned round by mistake
+    assert "bright paper" in find_warnings(right, task)[0]  # turned round by mistake
 
 
 def test_drawings_of_another_size_are_binarised_again_before_a_critic_sees_them(
@@ -144,7 +146,7 @@ def test_stack_takes_what_there_is_of_every_concept(task: DrawingTask, drawn: np
     assert stack(fewer, task).shape == (9, N - 1, SIZE, SIZE)
     with pytest.raises(UserError, match="fewer than 4 drawings of .*: ask for 3 or fewer"):
         stack(fewer, task, N)
-    said = " ".join(doubts(fewer, task))
+    said = " ".join(find_warnings(fewer, task))
     assert "everyone is compared at 3" in said and "8 are not used" in said
 
 
@@ -152,18 +154,20 @@ def test_more_than_people_drew_is_cut_to_their_number(task: DrawingTask, drawn: 
     more = np.concatenate([drawn, drawn[:, ::-1]], axis=1)
     found = read_drawings(save_npz(tmp_path / "mine.npz", more, task.concepts), task)
     np.testing.assert_array_equal(stack(found, task), drawn)
-    assert doubts(found, task) == ("the drawings of mine are compared at 4 a concept, the first ones: 36 are not used",)
+    assert find_warnings(found, task) == (
+        "the drawings of mine are compared at 4 per concept, the first ones: 36 are not used",
+    )
 
 
 def test_copies_and_blanks_are_doubted_not_refused(task: DrawingTask, drawn: np.ndarray) -> None:
     copies = as_drawings(np.repeat(task.exemplars[:, None], N, axis=1), task, agent="a")
-    assert doubts(copies, task) == (
-        "the drawings of a are the same image over and over within each concept: diversity is 0",
+    assert find_warnings(copies, task) == (
+        "the drawings of a are the same image repeated within each concept: diversity is 0",
     )
     some = drawn.copy()
     some[2, 1:3] = 0
-    assert doubts(as_drawings(some, task, agent="a"), task) == ("2 of the drawings of a are blank",)
-    assert doubts(people(task), task) == ()
+    assert find_warnings(as_drawings(some, task, agent="a"), task) == ("2 of the drawings of a are blank",)
+    assert find_warnings(own_drawings(task), task) == ()
 
 
 def test_paper_is_what_lies_along_the_border() -> None:
@@ -176,7 +180,7 @@ def test_paper_is_what_lies_along_the_border() -> None:
 def test_data_on_white_paper_is_doubted_too(drawn: np.ndarray) -> None:
     data = ConceptSet.of("white", 255 - drawn.reshape(-1, SIZE, SIZE), np.repeat([f"c{k}" for k in range(9)], N))
     on_white = make_task(data, exemplar="random", rng=seeds.rng("any"))
-    (doubt,) = doubts(people(on_white), on_white)
+    (doubt,) = find_warnings(own_drawings(on_white), on_white)
     assert "white looks like dark ink on bright paper" in doubt
 
 
@@ -206,7 +210,7 @@ WRONG: dict[str, tuple[Callable[[Path, np.ndarray, DrawingTask], Path], str]] = 
     ),
     "an unknown concept": (
         lambda p, d, t: save_npz(p / "a.npz", d, ["Nobody", *t.concepts[1:]]),
-        "drawings of a concept nobody asked for: there is no concept in glyphs/weak-test 'Nobody'",
+        "1 concept that is not part of the task: there is no concept in glyphs/weak-test 'Nobody'",
     ),
     "concepts missing": (
         lambda p, d, t: save_npz(p / "a.npz", d[:6], t.concepts[:6]),
@@ -214,11 +218,11 @@ WRONG: dict[str, tuple[Callable[[Path, np.ndarray, DrawingTask], Path], str]] = 
     ),
     "one drawing only": (
         lambda p, d, t: save_npz(p / "a.npz", d[:, :1], t.concepts),
-        "fewer than 3 drawings of .* needs 3 or more",
+        "fewer than 3 drawings of .* need 3 or more",
     ),
     "all drawings equal": (
         lambda p, d, t: save_npz(p / "a.npz", np.broadcast_to(d[0, 0], d.shape), t.concepts),
-        "all 36 drawings are one and the same image",
+        "all 36 drawings are the same image",
     ),
     "NaN": (
         lambda p, d, t: save_npz(p / "a.npz", np.where(np.arange(SIZE) == 3, np.nan, d / 255), t.concepts),
@@ -248,18 +252,18 @@ WRONG: dict[str, tuple[Callable[[Path, np.ndarray, DrawingTask], Path], str]] = 
         "no array concept",
     ),
     "a record cut off": (
-        lambda p, d, t: ((f := people(t).save(p)).write_bytes(f.read_bytes()[:500]), p)[1],
+        lambda p, d, t: ((f := own_drawings(t).save(p)).write_bytes(f.read_bytes()[:500]), p)[1],
         "damaged, or no parquet",
     ),
     "drawings of other data": (
-        lambda p, d, t: (_changed(people(t), data="omniglot/weak-test").save(p), p)[1],
+        lambda p, d, t: (_changed(own_drawings(t), data="omniglot/weak-test").save(p), p)[1],
         "are of omniglot/weak-test, the task is on glyphs/weak-test",
     ),
     "after other exemplars": (
-        lambda p, d, t: (_changed(people(t), exemplar=people(t)["exemplar"] + 1).save(p), p)[1],
+        lambda p, d, t: (_changed(own_drawings(t), exemplar=own_drawings(t)["exemplar"] + 1).save(p), p)[1],
         "drawn after other exemplars than drawer drawer01",
     ),
-    "a record of nothing": (lambda p, d, t: (people(t).subset([]).save(p), p)[1], "holds no drawings"),
+    "a record of nothing": (lambda p, d, t: (own_drawings(t).subset([]).save(p), p)[1], "holds no drawings"),
     "a run without drawings": (
         lambda p, d, t: ((p / "config.json").write_text("{}"), p)[1],
         "is a run folder without drawings: give one of exemplar draw score",
@@ -269,8 +273,8 @@ WRONG: dict[str, tuple[Callable[[Path, np.ndarray, DrawingTask], Path], str]] = 
         "is a Python file: name its function too",
     ),
     "two agents": (
-        lambda p, d, t: (Drawings.join([people(t), _changed(people(t), agent="b")]).save(p), p)[1],
-        r"2 agents \(people, b\)",
+        lambda p, d, t: (Drawings.join([own_drawings(t), _changed(own_drawings(t), agent="b")]).save(p), p)[1],
+        r"2 agents \(simulated drawers, b\)",
     ),
 }
 
@@ -313,7 +317,7 @@ def test_anything_that_can_be_called_draws(task: DrawingTask) -> None:
         (lambda e, n, rng: e, r"\(9, 32, 32\): sample\(exemplars, n, rng\) must return \(9, 4, h, w\)"),
         (lambda e, n, rng: np.full((9, n, 32, 32), np.nan), "NaN"),
         (lambda e, n, rng: np.zeros((9, n, 32, 32), int), "must be uint8, or floats"),
-        (lambda e, n, rng: np.zeros((9, n, 32, 32), bool), "one and the same image"),
+        (lambda e, n, rng: np.zeros((9, n, 32, 32), bool), "the same image"),
         (lambda e, n, rng: np.zeros((9, n, 4, 4)), "too small"),
         (lambda e, n, rng: 1 / 0, r"failed to draw \(ZeroDivisionError: division by zero\)"),
         (lambda e, n: e, r"failed to draw \(TypeError"),

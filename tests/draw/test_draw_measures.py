@@ -22,7 +22,7 @@ from exemplar.draw.measures.generalization import (
     generalization_curve,
 )
 from exemplar.draw.measures.human_distance import family_medians, fit_reference, load_reference
-from exemplar.draw.measures.intervals import Measure, Resamples, concept_intervals, rows, sample_resamples
+from exemplar.draw.measures.intervals import Measure, Resamples, concept_intervals, sample_resamples, to_scores
 from exemplar.errors import UserError
 
 NUMBER = st.integers(0, 2**32)
@@ -456,7 +456,7 @@ def test_critics_that_disagree_widen_every_interval():
     concepts, spaces = tuple("abcdefghijkl"), ("x", "y", "z")
     width = []
     for by_drawing in (agree, differ):
-        found = list(rows(Measure("m", "", spaces, by_drawing, (-9, 9)), draws, "agent", concepts))
+        found = list(to_scores(Measure("m", "", spaces, by_drawing, (-9, 9)), draws, "agent", concepts))
         assert [score.space for score in found[:4]] == ["", *spaces] and len(found) == 4 + 12
         assert found[0].value == pytest.approx(np.mean([score.value for score in found[1:4]]))
         width.append([score.ci95[1] - score.ci95[0] for score in (found[0], found[4], found[1])])
@@ -469,7 +469,7 @@ def test_concepts_without_a_measure_are_left_out():
     by_drawing[0, 1] = 100
     measure = Measure("m", "", ("x",), by_drawing, mask=np.array([True, False, True, True]))
     draws = sample_resamples(4, 1, 100, seeds.rng("left out"))
-    found = list(rows(measure, draws, "agent", ("a", "b", "c", "d")))
+    found = list(to_scores(measure, draws, "agent", ("a", "b", "c", "d")))
     assert found[0].value == 1 and found[0].n == 3
     assert [score.concept for score in found if score.concept] == ["a", "c", "d"]
 

@@ -1,4 +1,4 @@
-"""Drawings of any origin are judged: known answers, everyone by the same rule, and what cannot be judged is said."""
+"""Drawings of any origin are scored: known answers, everyone by the same rule, and what cannot be scored is said."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ import numpy as np
 import pytest
 
 from exemplar import seeds
-from exemplar.draw.critics import Critics, Seen, load_critics
+from exemplar.draw.adapting import sample_maml_episodes
+from exemplar.draw.critics import Critics, load_critics
 from exemplar.draw.drawings import as_drawings
+from exemplar.draw.measures.features import CriticFeatures
 from exemplar.draw.measures.human_distance import fit_reference
-from exemplar.draw.measures.recognizability import sample_maml_episodes
-from exemplar.draw.scores import Judged, Looks, ScoreConfig, score_drawings, score_looks
-from exemplar.draw.tasks import DrawingTask, make_task, people
+from exemplar.draw.scores import EncodedDrawings, ScoreConfig, ScoredDrawings, score_features
+from exemplar.draw.scoring import compute_scores
+from exemplar.draw.tasks import DrawingTask, make_task, own_drawings
 from exemplar.errors import UserError
 from exemplar.images.catalogue import load
 from exemplar.images.concepts import ConceptSet
@@ -42,18 +44,18 @@ def task() -> DrawingTask:
     return make_task(load_glyphs("weak-test", SMALL), exemplar="drawer:drawer03")
 
 
-def judge(images: np.ndarray, task: DrawingTask, config: ScoreConfig = QUICK, agent: str = "someone") -> Judged:
+def score(images: np.ndarray, task: DrawingTask, config: ScoreConfig = QUICK, agent: str = "someone") -> ScoredDrawings:
     """images: (k, n, h, w)."""
-    return score_drawings(as_drawings(images, task, agent=agent), task, CRITICS, config)
+    return compute_scores(as_drawings(images, task, agent=agent), task, CRITICS, config)
 
 
-def overall(judged: Judged, name: str) -> Score:
-    (found,) = [s for s in judged.scores if s.name == name and not s.concept and not s.space]
+def overall(scored: ScoredDrawings, name: str) -> Score:
+    (found,) = [s for s in scored.scores if s.name == name and not s.concept and not s.space]
     return found
 
 
-def by_concept(judged: Judged, name: str) -> list[float]:
-    return [s.value for s in judged.scores if s.name == name and s.concept]
+def by_concept(scored: ScoredDrawings, name: str) -> list[float]:
+    return [s.value for s in scored.scores if s.name == name and s.concept]
 
 
 def repeated(images: np.ndarray, n: int = 9) -> np.ndarray:
@@ -61,72 +63,72 @@ def repeated(images: np.ndarray, n: int = 9) -> np.ndarray:
 
 
 def test_copies_are_not_diverse_not_original_always_recognised_and_found_out(task):
-    copies = judge(repeated(task.exemplars), task)
+    copies = score(repeated(task.exemplars), task)
     for name, value in {
         "diversity": 0, "diversity_raw": 0, "vendi": 1, "originality": 0, "originality_cosine": 0, "copy_rate": 1,
         "recognizability_5_way": 1, "recognizability_all_way": 1, "recognizability_hard": 1, "recall": 0,
     }.items():  # fmt: skip
         assert overall(copies, name).value == pytest.approx(value, abs=1e-5), name
         assert by_concept(copies, name) == pytest.approx([value] * len(task.concepts), abs=1e-5), name
-    assert overall(copies, "distance_to_people").value > 0.5
+    assert overall(copies, "distance_to_simulated_drawers").value > 0.5
 
 
 def test_drawings_of_other_concepts_are_recognised_by_chance(task):
     k = len(task.concepts)
     rng = seeds.rng("others")
     other = (np.arange(k)[:, None] + rng.integers(1, k, (k, 9))) % k
-    found = judge(task.exemplars[other], task)
+    found = score(task.exemplars[other], task)
     assert overall(found, "recognizability_all_way").value == 0
     # the other's exemplar, which is nearest, is among the distractors 4 times in k − 1; else it is anyone's guess
     assert overall(found, "recognizability_5_way").value == pytest.approx((1 - 4 / (k - 1)) / 5, abs=0.05)
     assert overall(found, "precision").ci95[1] < overall(found, "ceiling_precision").ci95[0]
 
 
-def test_people_are_judged_like_anyone_and_reach_their_ceiling(task):
-    judged = score_drawings(people(task), task, CRITICS, QUICK)
-    assert overall(judged, "distance_to_people").value == 0
-    for name in ("precision", "recall", "density", "coverage", "mean_distance_to_people"):
-        assert overall(judged, name).value == overall(judged, f"ceiling_{name}").value, name
-    assert overall(judged, "mean_distance_to_people").value > 0  # halves of people differ
-    assert judged.people_curve is not None
-    assert (judged.curve.recognised == judged.people_curve.recognised).all()
-    assert overall(judged, "copy_rate").value == pytest.approx(0.01, abs=0.01)
+def test_the_datas_own_drawers_are_scored_like_anyone_and_reach_their_ceiling(task):
+    scored = compute_scores(own_drawings(task), task, CRITICS, QUICK)
+    assert overall(scored, "distance_to_simulated_drawers").value == 0
+    for name in ("precision", "recall", "density", "coverage", "mean_distance_to_simulated_drawers"):
+        assert overall(scored, name).value == overall(scored, f"ceiling_{name}").value, name
+    assert overall(scored, "mean_distance_to_simulated_drawers").value > 0  # their halves differ
+    assert scored.drawers_curve is not None
+    assert (scored.curve.recognised == scored.drawers_curve.recognised).all()
+    assert overall(scored, "copy_rate").value == pytest.approx(0.01, abs=0.01)
 
 
 def test_noise_is_diverse_and_nothing_can_be_made_of_it(task):
-    noise = judge(seeds.rng("noise").random((len(task.concepts), 9, 28, 28)), task)
-    human = score_drawings(people(task), task, CRITICS, QUICK)
+    noise = score(seeds.rng("noise").random((len(task.concepts), 9, 28, 28)), task)
+    human = compute_scores(own_drawings(task), task, CRITICS, QUICK)
     assert overall(noise, "recognizability_all_way").value < 0.2 < overall(human, "recognizability_all_way").value
     assert overall(noise, "originality").value > overall(human, "originality").value
     assert overall(noise, "coverage").value == 0
 
 
 def test_every_score_has_an_interval_around_it_and_says_of_how_many(task):
-    judged = score_drawings(people(task), task, CRITICS, QUICK)
-    for score in judged.scores:
+    scored = compute_scores(own_drawings(task), task, CRITICS, QUICK)
+    for score in scored.scores:
         assert score.ci95[0] <= score.value + 1e-9 and score.value <= score.ci95[1] + 1e-9, score
         if score.concept:
             assert score.n == 9
         else:
             assert score.n == len(task.concepts)
-    critics = {score.space for score in judged.scores if score.name == "diversity" and not score.concept}
+    critics = {score.space for score in scored.scores if score.name == "diversity" and not score.concept}
     assert critics == {"", "pixels-blur1", "pixels-blur1.5"}
-    mean, *each = [s.value for s in judged.scores if s.name == "originality" and not s.concept]
+    mean, *each = [s.value for s in scored.scores if s.name == "originality" and not s.concept]
     assert mean == pytest.approx(np.mean(each)) and len(each) == 2
 
 
 def test_the_same_seed_gives_the_same_scores_and_the_curves_of_agents_share_their_resamples(task):
     images = seeds.rng("drawn").random((len(task.concepts), 9, 28, 28)).round()
-    first, again = judge(images, task), judge(images, task)
+    first, again = score(images, task), score(images, task)
     assert first.scores == again.scores
-    assert first.people_curve is not None and again.people_curve is not None
-    people_again = judge(repeated(task.exemplars), task).people_curve
-    assert people_again is not None and (people_again.replicates == first.people_curve.replicates).all()
+    assert first.drawers_curve is not None and again.drawers_curve is not None
+    drawers_again = score(repeated(task.exemplars), task).drawers_curve
+    assert drawers_again is not None and (drawers_again.replicates == first.drawers_curve.replicates).all()
 
 
 def test_the_page_gets_every_array_it_draws(task):
-    judged = judge(repeated(task.exemplars), task)
-    arrays = judged.arrays()
+    scored = score(repeated(task.exemplars), task)
+    arrays = scored.arrays()
     k = len(task.concepts)
     assert arrays["originality"].shape == arrays["recognised"].shape == (k, 9)
     assert tuple(arrays["concepts"]) == task.concepts and str(arrays["agent"]) == "someone"
@@ -136,11 +138,11 @@ def test_the_page_gets_every_array_it_draws(task):
 
 
 def test_one_number_from_people_makes_the_scale_of_features_irrelevant_and_the_drawings_own_does_too(task):
-    looks = seen_looks(12, 8)
-    larger = replace(looks, see=tuple(_scaled(seen, 7) for seen in looks.see))
+    encoded = encoded_drawings(12, 8)
+    larger = replace(encoded, see=tuple(_scaled(seen, 7) for seen in encoded.see))
     for normalise in ("people", "sample"):
         config = replace(QUICK, normalise=normalise)
-        one, other = score_looks(looks, config), score_looks(larger, config)
+        one, other = score_features(encoded, config), score_features(larger, config)
         for name in ("diversity", "originality", "vendi", "precision", "distance_to_people", "copy_rate"):
             assert overall(other, name).value == pytest.approx(overall(one, name).value, rel=1e-4), name
         ratio = overall(other, "diversity_raw").value / overall(one, "diversity_raw").value
@@ -148,18 +150,18 @@ def test_one_number_from_people_makes_the_scale_of_features_irrelevant_and_the_d
 
 
 def test_the_order_of_concepts_changes_no_score_and_the_order_of_drawings_none_but_those_of_halves():
-    looks = seen_looks(12, 8)
+    encoded = encoded_drawings(12, 8)
     order, place = seeds.rng("order").permutation(12), seeds.rng("place").permutation(8)
-    assert looks.makers is not None
+    assert encoded.makers is not None
     turned = replace(
-        looks,
-        see=tuple(_reordered(seen, order, place) for seen in looks.see),
-        recognise=tuple(_reordered(seen, order, place) for seen in looks.recognise),
-        concepts=tuple(looks.concepts[k] for k in order),
-        groups=looks.groups[order],
-        makers=looks.makers[order],
+        encoded,
+        see=tuple(_reordered(seen, order, place) for seen in encoded.see),
+        recognise=tuple(_reordered(seen, order, place) for seen in encoded.recognise),
+        concepts=tuple(encoded.concepts[k] for k in order),
+        groups=encoded.groups[order],
+        makers=encoded.makers[order],
     )
-    one, other = score_looks(looks, QUICK), score_looks(turned, QUICK)
+    one, other = score_features(encoded, QUICK), score_features(turned, QUICK)
     for name in (
         "diversity",
         "diversity_cosine",
@@ -174,50 +176,50 @@ def test_the_order_of_concepts_changes_no_score_and_the_order_of_drawings_none_b
 
 
 def test_a_frozen_reference_scales_the_distance():
-    looks = seen_looks(12, 8)
+    encoded = encoded_drawings(12, 8)
     wide = fit_reference("wide", np.array([0.0, 200.0]), np.array([0.0, 200.0]))
-    found = overall(score_looks(looks, replace(QUICK, reference=wide)), "distance_to_people")
+    found = overall(score_features(encoded, replace(QUICK, reference=wide)), "distance_to_people")
     assert found.variant == "wide" and found.value < 0.01
 
 
 def test_copies_of_training_images_are_found(task):
     training = ConceptSet.of("seen in training", task.data.take(np.roll(task.exemplar, 1)), ["a"] * len(task.exemplar))
     drawings = as_drawings(repeated(np.roll(task.exemplars, 1, axis=0)), task, agent="parrot")
-    found = score_drawings(drawings, task, CRITICS, QUICK, training=training)
+    found = compute_scores(drawings, task, CRITICS, QUICK, training=training)
     assert overall(found, "copy_rate_of_training").value == 1
     assert overall(found, "copy_rate").value < 0.2
 
 
 def test_without_people_nothing_is_compared_with_them_nor_divided_by_their_spread():
-    looks = seen_looks(12, 8)
-    alone = replace(looks, see=tuple(replace(s, people=None) for s in looks.see), makers=None)
-    alone = replace(alone, recognise=tuple(replace(s, people=None) for s in looks.recognise))
-    judged = score_looks(alone, QUICK)
-    names = {score.name for score in judged.scores}
-    assert not names & {"precision", "distance_to_people", "copy_rate"} and judged.people_curve is None
-    assert any("nothing is compared with people" in note for note in judged.notes)
-    assert overall(judged, "diversity").variant == "each drawing divided by its own deviation"
+    encoded = encoded_drawings(12, 8)
+    alone = replace(encoded, see=tuple(replace(s, drawers=None) for s in encoded.see), makers=None)
+    alone = replace(alone, recognise=tuple(replace(s, drawers=None) for s in encoded.recognise))
+    scored = score_features(alone, QUICK)
+    names = {score.name for score in scored.scores}
+    assert not names & {"precision", "distance_to_people", "copy_rate"} and scored.drawers_curve is None
+    assert any("nothing is compared with them" in note for note in scored.notes)
+    assert overall(scored, "diversity").variant == "each drawing divided by its own deviation"
     with pytest.raises(UserError, match="choose the normalisation sample"):
-        score_looks(alone, replace(QUICK, normalise="people"))
+        score_features(alone, replace(QUICK, normalise="people"))
 
 
 def test_more_ways_than_concepts_are_left_out_and_said():
-    judged = score_looks(seen_looks(12, 8), replace(QUICK, ways=(20, 0)))
-    assert {s.name for s in judged.scores if s.name.startswith("recognizability")} == {
+    scored = score_features(encoded_drawings(12, 8), replace(QUICK, ways=(20, 0)))
+    assert {s.name for s in scored.scores if s.name.startswith("recognizability")} == {
         "recognizability_all_way",
         "recognizability_hard",
     }
-    assert any("there are 12 concepts" in note for note in judged.notes)
+    assert any("there are 12 concepts" in note for note in scored.notes)
 
 
 def test_too_few_or_too_many_drawings_and_one_concept_are_refused(task):
     with pytest.raises(UserError, match="at least 3 of each"):
-        judge(repeated(task.exemplars, 2), replace(task, n=2))
+        score(repeated(task.exemplars, 2), replace(task, n=2))
     with pytest.raises(UserError, match="ask for 9"):
-        judge(repeated(task.exemplars, 12), replace(task, n=12))
+        score(repeated(task.exemplars, 12), replace(task, n=12))
     with pytest.raises(UserError, match="at least 2 concepts"):
-        looks = seen_looks(12, 8)
-        score_looks(replace(looks, concepts=looks.concepts[:1]), QUICK)
+        encoded = encoded_drawings(12, 8)
+        score_features(replace(encoded, concepts=encoded.concepts[:1]), QUICK)
     with pytest.raises(UserError, match="no normalisation 'humans'"):
         ScoreConfig(normalise="humans")
     with pytest.raises(UserError, match="at least one of each"):
@@ -226,10 +228,12 @@ def test_too_few_or_too_many_drawings_and_one_concept_are_refused(task):
 
 def test_critics_that_know_the_concepts_are_refused_unless_allowed(tmp_path: Path):
     critics, seen = load_critics("glyphs"), load_card("simclr-glyphs-s0").concepts[:7]
+    images = np.zeros((7, 8, 8), np.uint8)
+    known, other = (ConceptSet.of(name, images, seen) for name in ("glyphs/weak-train", "omniglot/weak-test"))
     with pytest.raises(UserError, match="--allow-seen"):
-        critics.count_seen(seen, "glyphs/weak-train")
-    assert replace(critics, allow_seen=True).count_seen(seen, "glyphs/weak-train") == 7
-    assert critics.count_seen(seen, "omniglot/weak-test") == 0  # the same name, another data set
+        critics.count_seen(known)
+    assert replace(critics, allow_seen=True).count_seen(known) == 7
+    assert critics.count_seen(other) == 0  # the same name, another data set
     for path in shipped().glob("simclr-glyphs-s0.*"):
         shutil.copy(path, tmp_path)
     shutil.copytree(shipped() / "concepts", tmp_path / "concepts")
@@ -237,7 +241,7 @@ def test_critics_that_know_the_concepts_are_refused_unless_allowed(tmp_path: Pat
         "glyphs/weak-train", see=(f"{tmp_path}/simclr-glyphs-s0",), recognise=("protonet-omniglot-s0",)
     )
     with pytest.raises(UserError, match="trained on 7 of these"):
-        trained.count_seen(seen, "glyphs/weak-train")
+        trained.count_seen(known)
 
 
 def test_every_data_set_has_its_critics_and_a_folder_has_omniglots():
@@ -254,13 +258,13 @@ def test_shipped_critics_tell_copies_people_and_noise_apart():
     task = make_task(data.only(concepts=data.concepts[:24]), exemplar="drawer:drawer05", n=4)
     critics, config = load_critics("glyphs"), replace(QUICK, ways=(20, 0), episodes=40)
     found = {
-        agent: score_drawings(as_drawings(images, task, agent=agent), task, critics, config)
+        agent: compute_scores(as_drawings(images, task, agent=agent), task, critics, config)
         for agent, images in {
             "copies": repeated(task.exemplars, 4),
             "noise": seeds.rng("noise").random((24, 4, 105, 105)),
         }.items()
     }
-    found["people"] = score_drawings(people(task), task, critics, config)
+    found["people"] = compute_scores(own_drawings(task), task, critics, config)
     named, diverse = (
         {a: overall(j, n).value for a, j in found.items()} for n in ("recognizability_20_way", "diversity")
     )
@@ -281,36 +285,39 @@ def test_a_critic_that_adapts_names_what_it_is_shown_again():
         sample_maml_episodes(exemplars[:, None], exemplars, *protonet, 1, rng=seeds.rng("MAML"))
 
 
-def seen_looks(k: int, n: int) -> Looks:
+def encoded_drawings(k: int, n: int) -> EncodedDrawings:
     """Features of two critics of each kind, the agent a little more diverse than people, concepts in groups of three."""
     rng = seeds.rng("looks", k, n)
     spread = rng.uniform(0.5, 1.5, (k, 1, 1))
 
-    def seen(space: str) -> Seen:
+    def seen(space: str) -> CriticFeatures:
         exemplars = rng.normal(size=(k, 10))
         drawn, hers = (exemplars[:, None] + scale * spread * rng.normal(size=(k, n, 10)) for scale in (0.6, 0.5))
-        return Seen(space, drawn.astype(np.float32), exemplars.astype(np.float32), hers.astype(np.float32), None)
+        return CriticFeatures(
+            space, drawn.astype(np.float32), exemplars.astype(np.float32), hers.astype(np.float32), None
+        )
 
-    return Looks(
+    return EncodedDrawings(
         (seen("a"), seen("b")),
         (seen("c"), seen("d")),
         agent="someone",
         concepts=tuple(f"concept {i}" for i in range(k)),
         groups=np.arange(k) // 3,
         makers=np.tile(np.arange(n), (k, 1)),
-        exemplars="given",
+        chosen_by="given",
+        drawers="people",
     )
 
 
-def _parts(seen: Seen) -> dict[str, Any]:
-    return {"drawn": seen.drawn, "exemplars": seen.exemplars, "people": seen.people}
+def _parts(seen: CriticFeatures) -> dict[str, Any]:
+    return {"drawn": seen.drawn, "exemplars": seen.exemplars, "drawers": seen.drawers}
 
 
-def _scaled(seen: Seen, by: float) -> Seen:
+def _scaled(seen: CriticFeatures, by: float) -> CriticFeatures:
     return replace(seen, **{name: by * part for name, part in _parts(seen).items()})
 
 
-def _reordered(seen: Seen, order: np.ndarray, place: np.ndarray) -> Seen:
+def _reordered(seen: CriticFeatures, order: np.ndarray, place: np.ndarray) -> CriticFeatures:
     """Concepts in another order, and the agent's drawings too."""
     parts = {name: part[order] for name, part in _parts(seen).items()}
     return replace(seen, **parts | {"drawn": parts["drawn"][:, place]})

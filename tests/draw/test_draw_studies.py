@@ -15,14 +15,15 @@ from sklearn.manifold import trustworthiness
 from conftest import Said, mistake
 from exemplar import seeds
 from exemplar.cli import main
-from exemplar.draw.encoding import drawings_rows
-from exemplar.draw.figures.study_page import PAGES, write_study
+from exemplar.draw import tour
+from exemplar.draw.encoding import choose_rows
+from exemplar.draw.figures.studies import SHOW
+from exemplar.draw.figures.study_page import write_study
 from exemplar.draw.measures.agreement import agreement, agreement_scores, all_pairs, each_with_itself, seeds_apart
 from exemplar.draw.measures.intervals import Resamples, sample_resamples
-from exemplar.draw.studies import galleries
-from exemplar.draw.studies import kept as studies
-from exemplar.draw.studies.kept import STUDIES, TourConfig
+from exemplar.draw.studies import STUDIES, data_sets
 from exemplar.draw.studies.tsne import MapConfig, _slope, affinities, flat_map
+from exemplar.draw.tour import TourConfig
 from exemplar.errors import UserError
 from exemplar.images.catalogue import load
 from exemplar.images.concepts import ConceptSet
@@ -55,12 +56,12 @@ def done(glyphs, tmp_path_factory):
         if name not in folders:
             place = tmp_path_factory.mktemp(name) / "run"
             with pytest.MonkeyPatch.context() as patch:
-                patch.setattr(galleries, "BESIDE", ())  # other data sets may be here, and take long
+                patch.setattr(data_sets, "BESIDE", ())  # other data sets may be here, and take long
                 with open_run(
                     place, command=f"draw study {name}", config={"study": name}, seed=0,
                     data={glyphs.name: glyphs.fingerprint},
                 ) as run:  # fmt: skip
-                    run.save(STUDIES[name](run, 0, glyphs))
+                    run.save(STUDIES[name].compute(run, 0, glyphs))
             folders[name] = place
         return folders[name]
 
@@ -190,20 +191,21 @@ def test_a_map_of_too_few_drawings_is_refused():
 
 
 def test_every_study_has_a_page_and_every_page_a_study():
-    assert list(STUDIES) == list(PAGES)
+    assert set(STUDIES) == set(SHOW)
 
 
 @pytest.mark.parametrize("name", STUDIES)
 def test_a_study_leaves_scores_figures_and_a_page(done, name):
     folder = done(name)
-    page = write_study(folder)
+    study = STUDIES[name]
+    page = write_study(folder, study.title, study.text.format(drawers="simulated drawers"), SHOW[name])
     scores = load_scores(folder)
     assert scores and all(s.ci95[0] <= s.ci95[1] for s in scores)
     pictures = sorted(path.name for path in (folder / "figures").iterdir())
     assert pictures and len(pictures) % 2 == 0  # each as PNG and as SVG
     assert all(Path(picture).with_suffix(".svg").name in pictures for picture in pictures)
     text = page.read_text(encoding="utf-8")
-    assert text.count("<figure>") == len(pictures) // 2 and PAGES[name][0] in text
+    assert text.count("<figure ") == len(pictures) // 2 and study.title in text
     assert "http" not in text.replace("http://www.w3.org", "").replace("http://purl.org", "").replace(
         "http://creativecommons.org", ""
     ).replace("https://matplotlib.org", "")
@@ -254,7 +256,7 @@ def test_a_ranked_sheet_goes_from_the_least_diverse_to_the_most(done):
 
 def test_the_same_seed_gives_the_same_scores(glyphs, done, tmp_path):
     with open_run(tmp_path / "again", command="again", config={}, seed=0) as run:
-        again = list(STUDIES["critics-agree"](run, 0, glyphs))
+        again = list(STUDIES["critics-agree"].compute(run, 0, glyphs))
     assert again == load_scores(done("critics-agree"))
 
 
@@ -265,19 +267,19 @@ def test_too_little_to_study_is_said_in_a_sentence(n_concepts, n_each, says):
     images = np.zeros((n_concepts * n_each, 20, 20), np.uint8)
     data = ConceptSet.of("mine", images, np.repeat(np.arange(n_concepts), n_each))
     with pytest.raises(UserError, match=says):
-        drawings_rows(data)
+        choose_rows(data)
 
 
-def test_the_tour_places_people_among_agents_whose_scores_are_known(tmp_path, monkeypatch):
+def test_the_tour_places_simulated_drawers_among_agents_whose_scores_are_known(tmp_path, monkeypatch):
     small = replace(TourConfig(), n_concepts=6, spreads=(0.5, 2.0), n_replicates=50)
-    monkeypatch.setattr(studies, "TourConfig", lambda: small)
-    studies.tour(tmp_path / "draw", seed=0)
+    monkeypatch.setattr(tour, "TourConfig", lambda: small)
+    tour.make_tour(tmp_path / "draw", 0, None)
     diversity = scores_of(tmp_path / "draw", "diversity")
-    assert list(diversity) == ["people", "copies", "others", "noise", "redraw@0.5", "redraw@2"]
+    assert list(diversity) == ["simulated drawers", "copies", "others", "noise", "redraw@0.5", "redraw@2"]
     assert diversity["copies"] == pytest.approx(0, abs=1e-6)  # batches of another size round otherwise
     assert 0.1 < diversity["redraw@0.5"] < diversity["redraw@2"]
     before = (tmp_path / "draw" / "scores.parquet").stat().st_mtime_ns
-    studies.tour(tmp_path / "draw", seed=0)  # done already
+    tour.make_tour(tmp_path / "draw", 0, None)  # done already
     assert (tmp_path / "draw" / "scores.parquet").stat().st_mtime_ns == before
 
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from exemplar import seeds
-from exemplar.draw.tasks import DrawingTask, centre_of, concept_of, make_task, people
+from exemplar.draw.tasks import DrawingTask, centre_of, concept_of, make_task, own_drawings
 from exemplar.errors import UserError
 from exemplar.images.catalogue import load
 from exemplar.images.concepts import ConceptSet
@@ -94,7 +94,7 @@ def test_people_are_asked_for_all_they_drew_besides_the_exemplar(glyphs: Concept
 def test_people_never_draw_the_exemplar_and_nothing_twice(counts: list[int], shuffled: bool) -> None:
     data = of_counts(counts)
     task = make_task(data, exemplar="random", rng=seeds.rng("task"))
-    drawn = people(task, rng=seeds.rng("people") if shuffled else None)
+    drawn = own_drawings(task, rng=seeds.rng("people") if shuffled else None)
     assert len(drawn) == len(counts) * (min(counts) - 1)
     numbers = {image.tobytes(): row for row, image in enumerate(data.images)}  # all differ: 2⁻²⁵⁶
     rows = [numbers[image.tobytes()] for image in drawn.image]
@@ -107,7 +107,7 @@ def test_people_never_draw_the_exemplar_and_nothing_twice(counts: list[int], shu
 
 def test_all_that_people_drew_is_the_same_set_in_any_order(glyphs: ConceptSet) -> None:
     task = make_task(glyphs, space=SPACE)
-    straight, shuffled = people(task), people(task, rng=seeds.rng("shuffle"))
+    straight, shuffled = own_drawings(task), own_drawings(task, rng=seeds.rng("shuffle"))
     assert {i.tobytes() for i in straight.image} == {i.tobytes() for i in shuffled.image}
     assert not np.array_equal(straight.image, shuffled.image)
 
@@ -135,8 +135,8 @@ class Wrong:
         Wrong("there is no way to choose the exemplar 'drawer:'", [3, 3], {"exemplar": "drawer:"}),
         Wrong("there is no drawer in some 'zoe'", [3, 3], {"exemplar": "drawer:zoe"}),
         Wrong("made nothing for 1 of the 2 concepts", [3, 3], {"exemplar": "drawer:m0"}),
-        Wrong("but one drawing of c1, and that is the exemplar", [3, 1], {}),
-        Wrong("0 drawings of each concept are none", [3, 3], {"n": 0}),
+        Wrong("only one drawing of c1, and that is the exemplar", [3, 1], {}),
+        Wrong("must be at least 1, got 0", [3, 3], {"n": 0}),
     ],
     ids=lambda wrong: wrong.says[:40],
 )
@@ -156,7 +156,7 @@ def test_people_cannot_draw_more_than_they_did(glyphs: ConceptSet) -> None:
     with pytest.raises(
         UserError, match="fewer than 6 drawings of .* and 6 more besides the exemplar: ask for 5 or fewer"
     ):
-        people(task)
+        own_drawings(task)
 
 
 def test_omniglot_has_19_drawings_of_each_character_besides_the_exemplar(real_data: Any) -> None:
@@ -164,7 +164,7 @@ def test_omniglot_has_19_drawings_of_each_character_besides_the_exemplar(real_da
     whole = load("omniglot", "weak-test")
     data = whole.only(concepts=whole.concepts[:5])
     task: DrawingTask = make_task(data)
-    assert task.n == 19 and len(people(task)) == 5 * 19
+    assert task.n == 19 and len(own_drawings(task)) == 5 * 19
     assert task.chosen_by == "centre in simclr-omniglot-s0"
     features = load_space("simclr-omniglot-s0").encode(data).astype(float)
     rows = data.rows(task.concepts[3])

@@ -17,19 +17,17 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from typer.testing import CliRunner
 
 from exemplar import engine
-from exemplar.cli.quickdraw_fs import app
 from exemplar.draw.quickdraw_fs import (
     BuildConfig,
     ClusterConfig,
     Clusters,
     Filters,
+    apply_filters,
     build_data,
     cluster_folder,
     fit_filters,
-    judge,
     load_clusters,
     load_task,
 )
@@ -154,22 +152,22 @@ BETWEEN = np.array(
 
 
 def test_each_filter_removes_what_it_should():
-    verdict = judge(SIZE, SPREAD, BETWEEN, Filters(10, 50.0, 20.0))
+    verdict = apply_filters(SIZE, SPREAD, BETWEEN, Filters(10, 50.0, 20.0))
     assert verdict.tolist() == [[KEPT, KEPT, TOO_CLOSE, TOO_SMALL], [KEPT, TOO_SPREAD, KEPT, TOO_CLOSE]]
     # the small one that is spread too counts as small; the spread one does not push its neighbours out
     assert rivals(BETWEEN, verdict).tolist() == [[-1, -1, 0, -1], [-1, -1, -1, 0]]
 
 
 def test_a_threshold_itself_is_allowed():
-    verdict = judge(SIZE, SPREAD, BETWEEN, Filters(smallest=9, max_spread=99.0, min_distance=1.0))
+    verdict = apply_filters(SIZE, SPREAD, BETWEEN, Filters(smallest=9, max_spread=99.0, min_distance=1.0))
     assert (verdict == KEPT).all()
-    assert (judge(SIZE, SPREAD, BETWEEN, Filters(41, 99.0, 1.0)) == TOO_SMALL).sum() == 7
+    assert (apply_filters(SIZE, SPREAD, BETWEEN, Filters(41, 99.0, 1.0)) == TOO_SMALL).sum() == 7
 
 
 def test_what_is_removed_by_hand_still_stood_before_its_neighbours():
     by_hand = np.zeros(SIZE.shape, bool)
     by_hand[0, 0] = by_hand[0, 3] = True
-    verdict = judge(SIZE, SPREAD, BETWEEN, Filters(10, 50.0, 20.0), by_hand=by_hand)
+    verdict = apply_filters(SIZE, SPREAD, BETWEEN, Filters(10, 50.0, 20.0), by_hand=by_hand)
     assert verdict[0].tolist() == [BY_HAND, KEPT, TOO_CLOSE, TOO_SMALL]
     assert rivals(BETWEEN, verdict)[0, 2] == 0
 
@@ -180,7 +178,7 @@ def test_kept_clusters_lie_apart_and_each_that_yields_is_close_to_one(seed, dist
     rng = np.random.default_rng(seed)
     centre = rng.normal(size=(5, 6, 3))
     between = np.linalg.norm(centre[:, :, None] - centre[:, None], axis=3) + np.diag(np.full(6, np.inf))
-    verdict = judge(np.full((5, 6), 9), np.ones((5, 6)), between, Filters(1, 2.0, distance))
+    verdict = apply_filters(np.full((5, 6), 9), np.ones((5, 6)), between, Filters(1, 2.0, distance))
     rival = rivals(between, verdict)
     for row in range(5):
         kept = np.flatnonzero(verdict[row] == KEPT)
@@ -198,11 +196,11 @@ def test_fitted_thresholds_have_the_effect_the_paper_reports_in_any_unit():
     size, spread = rng.integers(100, 1000, size=(200, 6)), rng.gamma(9, size=(200, 6))
     asked = Filters(200, None, None)
     fitted = fit_filters(size, spread, between, asked)
-    verdict = judge(size, spread, between, fitted)
+    verdict = apply_filters(size, spread, between, fitted)
     assert (verdict == TOO_SPREAD).sum() == (size >= 200).sum() // 100
     assert abs((verdict == KEPT).mean() - 665 / 2070) < 0.005
     larger = fit_filters(size, 50 * spread, 50 * between, asked)
-    assert np.array_equal(judge(size, 50 * spread, 50 * between, larger), verdict)
+    assert np.array_equal(apply_filters(size, 50 * spread, 50 * between, larger), verdict)
     assert fit_filters(size, spread, between, Filters()) == Filters()  # what is given stays
 
 
@@ -362,22 +360,17 @@ def test_another_seed_splits_and_samples_otherwise(clusters, tmp_path):
     assert all(sum(row.count("train") for row in split) == 3 for split in splits)
 
 
-# the command line
+# the verbs
 
 
-def test_the_commands_build_and_answer_in_json(drawings, tmp_path):
-    runner = CliRunner()
-    made = runner.invoke(
-        app,
-        ["cluster", "--folder", str(drawings), "--out", str(tmp_path / "c"), "--set-aside", "0", "--clusters", "3",
-         "--engine", "here", "--json"],
-        catch_exceptions=False,
-    )  # fmt: skip
-    about = json.loads(made.stdout)
+def test_the_verbs_build_and_answer(drawings, tmp_path):
+    import exemplar as ex
+
+    about = ex.draw.cluster_quickdraw(tmp_path / "c", drawings, set_aside=0, clusters=3, engine="here")
     assert (about["categories"], about["drawings"], about["clusters"]) == (3, 132, 9)
-    asked = ["build", str(tmp_path / "c"), "--out", str(tmp_path / "fs"), "--smallest", "8", "--each", "6", "--max-spread", "120",
-             "--min-distance", "50", "--drop", "word1-1"]  # fmt: skip
-    built = json.loads(runner.invoke(app, [*asked, "--json"], catch_exceptions=False).stdout)
+    asked = {"smallest": 8, "each": 6, "max_spread": "120", "min_distance": "50", "drop": ["word1-1"]}
+    answer = ex.draw.build_quickdraw(tmp_path / "c", tmp_path / "fs", **asked)
+    built = answer.json()
     assert built["clusters"] == {
         "clusters_kept": 5,
         "removed_too_small": 0,
@@ -395,7 +388,7 @@ def test_the_commands_build_and_answer_in_json(drawings, tmp_path):
     assert verdicts["thresholds"] == {"smallest": 8, "max_spread": 120.0, "min_distance": 50.0}
     assert "665" in verdicts["note"]
     assert [each["verdict"] for each in verdicts["clusters"]].count("too spread") == 3
-    assert "removed too spread" in runner.invoke(app, asked, catch_exceptions=False).stdout
+    assert "removed too spread" in answer.text
 
 
 # mistakes
@@ -451,8 +444,10 @@ def test_a_build_from_a_cut_file_leaves_nothing(drawings, tmp_path):
 def test_a_place_that_will_not_do_is_said_before_anything_is_fetched(tmp_path, monkeypatch):
     monkeypatch.setattr("exemplar.images.sources.obtain", lambda *_: pytest.fail("fetched"))
     (tmp_path / "taken").write_text("mine")
-    done = CliRunner().invoke(app, ["cluster", "--out", str(tmp_path / "taken")])
-    assert isinstance(done.exception, UserError) and "is a file: give --out a folder" in str(done.exception)
+    import exemplar as ex
+
+    with pytest.raises(UserError, match="is a file: give --out a folder"):
+        ex.draw.cluster_quickdraw(tmp_path / "taken")
 
 
 @pytest.mark.parametrize(

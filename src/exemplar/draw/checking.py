@@ -102,7 +102,8 @@ def _remarks(sample: Callable[..., Any], task: DrawingTask, name: str, seed: int
     if (flat.min(axis=2) == flat.max(axis=2)).any():
         yield "some drawings are blank"
     if first.shape[2:] != task.data.shape:
-        yield f"its drawings are {first.shape[2]} × {first.shape[3]} px, the exemplars {task.data.shape[0]} × {task.data.shape[1]}"
+        own, shown = (" × ".join(map(str, shape)) for shape in (first.shape[2:], task.data.shape))
+        yield f"its drawings are {own} px, the exemplars {shown}"
 
 
 def _draw(sample: Callable[..., Any], exemplars: np.ndarray, n: int, name: str, seed: int) -> Any:
@@ -119,14 +120,14 @@ class _global_state:
     def __enter__(self) -> None:
         import torch
 
-        self.before = random.getstate(), np.random.get_state(), torch.get_rng_state()
+        self.before = random.getstate(), np.random.get_state(), torch.get_rng_state()  # noqa: NPY002
         random.seed(self.number)
-        np.random.set_state(np.random.RandomState(self.number).get_state())
+        np.random.set_state(np.random.RandomState(self.number).get_state())  # noqa: NPY002
         torch.set_rng_state(torch.Generator().manual_seed(self.number).get_state())
 
     def __exit__(self, *problem: object) -> None:
         import torch
 
         random.setstate(self.before[0])
-        np.random.set_state(self.before[1])
+        np.random.set_state(self.before[1])  # noqa: NPY002
         torch.set_rng_state(self.before[2])

@@ -58,8 +58,7 @@ class Request:
         names = {field.name for field in fields(cls)}
         if not isinstance(asked.get("data"), str) or set(asked) != names:
             raise UserError(
-                "the first run folder does not say what was drawn (an older Exemplar wrote it): give --data, or score the "
-                "drawings again"
+                "the first run folder does not say what was drawn: give --data, or score the drawings again"
             )
         return cls(**{**asked, "see": tuple(asked["see"]), "recognise": tuple(asked["recognise"])})
 

@@ -55,8 +55,7 @@ def score_request(
         check_folder(folder)  # before anything long begins
     drawings = find_drawings(who, request.task, agent=agent, invert=invert, size=size, seed=request.seed)
     folder, about, warnings = score_into_run(drawings, request, request.task, folder)
-    scores = Scores.load(folder)
-    overall = overall_scores(folder)
+    overall, scores = overall_scores(folder), Scores.load(folder)
     values = {**about, **by_name(overall), "warnings": list(warnings)}
     values |= {"seconds": round(time.monotonic() - started, 2), "run": str(folder)}
     critics = {f"critics that {kind}": ", ".join(names) for kind, names in about["critics"].items()}

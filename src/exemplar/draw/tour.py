@@ -67,7 +67,8 @@ def write_chapter(folder: Path) -> Chapter:
             f"as any and named right by chance ({named['others']}), as is scattered ink ({named['noise']}). And whoever "
             "redraws a character by its true program moves to the right, then down, the more hands vary: "
             f"{named[widest]} at the widest.",
-            f"The star stands for the set's own twenty hands, which are simulated: {named[SIMULATED]}. On Omniglot it stands for people.",
+            f"The star stands for the set's own twenty hands, which are simulated: {named[SIMULATED]}. On Omniglot it stands "
+            "for people.",
         ),
         (
             Figure(
