@@ -119,7 +119,7 @@ def test_each_network_is_loaded_once_and_each_image_decoded_once(mine: Path, mon
     loaded, decoded = Counter[str](), Counter[str]()
     from exemplar.spaces import zoo
 
-    read, load = pixels.decode, zoo._assemble
+    read, load = pixels._open_flat, zoo._assemble
 
     def counted_image(path: Any, *args: Any, **kwargs: Any) -> np.ndarray:
         decoded[str(path)] += 1
@@ -129,7 +129,7 @@ def test_each_network_is_loaded_once_and_each_image_decoded_once(mine: Path, mon
         loaded[card.name] += 1
         return load(card, *args, **kwargs)
 
-    monkeypatch.setattr(pixels, "decode", counted_image)
+    monkeypatch.setattr(pixels, "_open_flat", counted_image)
     monkeypatch.setattr(zoo, "_assemble", counted_network)
     samples = mine.rename(mine.with_name("samples"))
     data = load_glyphs("weak-test", GlyphsConfig(alphabets=4, characters=4, drawers=6, size=40))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Protocol
 
@@ -20,6 +20,7 @@ from exemplar import seeds
 from exemplar.errors import UserError
 from exemplar.report.resizing import resize
 
+SMALL = 4096  # bytes of a file: a drawing, whose decoded pixels are worth remembering
 CHUNK = 2048  # images resized or hashed at once: large enough for BLAS, small enough to stay in memory
 
 
@@ -201,19 +202,38 @@ class Resized:
 
 
 def decode(file: io.BytesIO | Path, shape: tuple[int, ...], name: str) -> np.ndarray:
-    """One image file as uint8 of this shape: grey for (h, w), RGB for (h, w, 3), resized where its size differs."""
+    """One image file as uint8 of this shape: grey for (h, w), RGB for (h, w, 3), resized where its size differs.
+
+    Small files are remembered for a while: whoever looks at a folder first (is it in colour, is its paper white?) and then
+    reads it decodes each once.
+    """
     try:
-        with Image.open(file) as opened:
-            flat: Image.Image = opened
-            if opened.mode in ("RGBA", "LA", "PA") or "transparency" in opened.info:  # transparent means paper
-                rgba = opened.convert("RGBA")
-                flat = Image.alpha_composite(Image.new("RGBA", rgba.size, "white"), rgba)
-            pixels = np.asarray(flat.convert("RGB" if len(shape) == 3 else "L"))
+        if isinstance(file, Path) and (about := file.stat()).st_size <= SMALL:
+            flat = _remembered(file, about.st_mtime_ns, about.st_size)
+        else:
+            flat = _open_flat(file)
+        pixels = np.asarray(flat.convert("RGB" if len(shape) == 3 else "L"))
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as problem:
         raise UserError(f"{name} is not an image that can be read ({problem}): remove or replace it") from problem
     if pixels.shape == tuple(shape):
         return pixels
     return resize(pixels[None], (shape[0], shape[1]))[0]
+
+
+@lru_cache(maxsize=4096)
+def _remembered(path: Path, changed: int, size: int) -> Image.Image:
+    """changed, size: of the file, so that one that was written again is read again."""
+    return _open_flat(path)
+
+
+def _open_flat(file: io.BytesIO | Path) -> Image.Image:
+    """The image of a file, decoded, on white paper where it is transparent."""
+    with Image.open(file) as opened:
+        if opened.mode in ("RGBA", "LA", "PA") or "transparency" in opened.info:  # transparent means paper
+            rgba = opened.convert("RGBA")
+            return Image.alpha_composite(Image.new("RGBA", rgba.size, "white"), rgba)
+        opened.load()
+        return opened.copy()
 
 
 def binarised(images: np.ndarray, threshold: float) -> np.ndarray:

@@ -29,7 +29,7 @@ command line's default) they are fitted to what the paper reports of their effec
 
 from exemplar.draw.quickdraw_fs.build import BuildConfig, Built, build_data, load_task
 from exemplar.draw.quickdraw_fs.clusters import ClusterConfig, Clusters, cluster_folder, load_clusters
-from exemplar.draw.quickdraw_fs.filters import Filters, fit_filters, judge
+from exemplar.draw.quickdraw_fs.filters import Filters, apply_filters, fit_filters
 
 __all__ = [
     "BuildConfig",
@@ -37,10 +37,10 @@ __all__ = [
     "ClusterConfig",
     "Clusters",
     "Filters",
+    "apply_filters",
     "build_data",
     "cluster_folder",
     "fit_filters",
-    "judge",
     "load_clusters",
     "load_task",
 ]

@@ -12,7 +12,7 @@ import numpy as np
 
 from exemplar import seeds, stats
 from exemplar.draw.quickdraw_fs.clusters import Clusters, Parted
-from exemplar.draw.quickdraw_fs.filters import KEPT, VERDICTS, Filters, fit_filters, judge, rivals
+from exemplar.draw.quickdraw_fs.filters import KEPT, VERDICTS, Filters, apply_filters, fit_filters, rivals
 from exemplar.draw.tasks import DrawingTask
 from exemplar.engine import progress
 from exemplar.errors import UserError, unknown
@@ -114,7 +114,7 @@ def _judged(folder: Path, clusters: Clusters, config: BuildConfig, seed: int) ->
             raise unknown("cluster", name, names.ravel())
     numbers = (clusters.size, clusters.spread, clusters.between)
     filters = fit_filters(*numbers, config.filters)
-    verdict = judge(*numbers, filters, by_hand=np.isin(names, list(config.drop)))
+    verdict = apply_filters(*numbers, filters, by_hand=np.isin(names, list(config.drop)))
     kept = np.argwhere(verdict == KEPT)
     if len(kept) < 2:
         why = ", ".join(f"{name} {(verdict == place).sum()}" for place, name in enumerate(VERDICTS) if place)

@@ -57,7 +57,7 @@ def fit_filters(size: np.ndarray, spread: np.ndarray, between: np.ndarray, filte
     return filters
 
 
-def judge(
+def apply_filters(
     size: np.ndarray, spread: np.ndarray, between: np.ndarray, filters: Filters, *, by_hand: np.ndarray | None = None
 ) -> np.ndarray:
     """(c, k) int8: the place in VERDICTS of each cluster, of the first filter that removed it.

@@ -11,7 +11,6 @@ from exemplar.draw.critics import load_unseen_critics, with_feature_layers
 from exemplar.draw.encoding import choose_rows, encode_data, resample_concepts
 from exemplar.draw.measures.agreement import agreement_scores, all_pairs, between_seeds, each_with_itself
 from exemplar.draw.measures.diversity import cosine_spread, spread
-from exemplar.draw.measures.intervals import Resamples
 from exemplar.draw.studies.augmentation import AUGMENTATION
 from exemplar.draw.studies.study import OMNIGLOT, PROTONET, SIMCLR, Study, run_studies, save_scores
 from exemplar.files import write_npz
