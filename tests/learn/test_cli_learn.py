@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
+import exemplar as ex
 from conftest import mistake
 from exemplar import engine, seeds
 from exemplar.cli import make_app
@@ -437,6 +438,32 @@ def test_the_command_prints_one_json_object_or_tables(work: Path, exemplar: Any)
     assert said.err == "" and said.json()["accuracy"]["n"] == 6 * 40
     text = CliRunner().invoke(APP, ["learn", "score", str(work / "square"), "--people", str(work / "again")]).stdout
     assert all(word in text for word in ("root_mse_n", "null_hobj", "consistency_ceiling", "early", "hardest"))
+
+
+def test_a_verb_answers_what_its_command_prints(work: Path, tmp_path: Path, real_data: Any) -> None:
+    real_data("human")
+    runs, features = [work / "square", work / "again"], work / "features.npz"
+    objects = {"objects": 2, "views": 3, "size": 16, "engine": "here"}
+    small = ("--objects", 2, "--views", 3, "--size", 16, "--engine", "here")
+    for words, answer in (
+        (("human", "--seed", 3), ex.learn.human(seed=3)),
+        (("run", "--features", features, *SMALL), ex.learn.run(features=features, sessions=40, trials=20)),
+        (("score", runs[0], "--people", runs[1]), ex.learn.score(runs[0], people=runs[1])),
+        (("compare", *runs, "--no-catch"), ex.learn.compare(*runs, catch=False)),
+        (("agents",), ex.learn.list_agents()),
+        (("check-agent", "prototype"), ex.learn.check_agent("prototype")),
+        (("objects", "--out", tmp_path / "a.npz", *small), ex.learn.objects(tmp_path / "b.npz", **objects)),
+    ):
+        printed, found = say(*words), answer.json()
+        for own in ("cpu_seconds", "cpu_seconds_simulation", "out", "sheet"):  # clocks and places differ
+            assert (printed.pop(own, None) is None) == (found.pop(own, None) is None)
+        assert printed == json.loads(json.dumps(found))
+
+
+def test_an_agent_that_breaks_the_contract_exits_with_1_and_a_line_per_finding(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text("class Mine:\n    reset = choose = lambda self, _: 7", encoding="utf-8")
+    done = CliRunner().invoke(APP, ["learn", "check-agent", f"{tmp_path / 'mine.py'}:Mine"])
+    assert done.exit_code == 1 and "has no method feedback" in done.stdout.splitlines()[1]
 
 
 def test_objects_on_disk_are_the_built_in_ones(objects: dict[int, Path]) -> None:

@@ -107,17 +107,15 @@ def _fresh(source: AgentSource) -> Callable[[int], Any]:
 
 def _check(name: str, make: Callable[[int], Any], choices: Sequence[int]) -> Checked:
     findings: list[Finding] = []
-    for n in choices:
+    for place, n in enumerate(choices):
         try:
-            agent = make(n)
-            found = list(_check_methods(name, agent)) or list(_check_play(name, make, make_task(n)))
+            found = list(_check_methods(name, make(n))) or list(_check_play(name, make, make_task(n)))
         except UserError as problem:
             found = [Finding(str(problem))]
-        known = [finding.sentence for finding in findings]
-        for finding in found:
-            if finding.sentence not in known:
-                where = f"With {n} choices: " if n != choices[0] else ""
-                findings.append(Finding(f"{where}{finding.sentence}", finding.failure))
+        with_more = f"With {n} choices: " if place else ""
+        findings += [Finding(f"{with_more}{finding.sentence}", finding.failure) for finding in found]
+        if any(finding.failure for finding in found):  # with more choices the same would be found again
+            return Checked(name, tuple(choices[: place + 1]), tuple(findings))
     return Checked(name, tuple(choices), tuple(findings))
 
 
