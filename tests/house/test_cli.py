@@ -80,7 +80,7 @@ def test_ones_own_folder_of_images_works(exemplar, tmp_path):
             ("data", "show", "glyphs", "--split", "weak-tset"),
             "there is no split of glyphs 'weak-tset': did you mean weak-test",
         ),
-        (("data", "show", "glyphs", "--size", "0"), "Invalid value for '--size'"),
+        (("data", "show", "glyphs", "--size", "0"), "size must be at least 1, got 0."),
         (("data", "show"), "Missing argument"),
         (("data", "shwo", "glyphs"), "No such command 'shwo'"),
         (("data", "show", "glyphs", "--splat", "x"), "No such option: --splat"),
@@ -88,7 +88,7 @@ def test_ones_own_folder_of_images_works(exemplar, tmp_path):
             ("data", "sheet", "glyphs", "--concepts", "5000"),
             "needs 5000 concepts of at least 10 images, glyphs/weak-test has 90",
         ),
-        (("data", "sheet", "glyphs", "--out", "sheet.bmp"), "a sheet is a PNG"),
+        (("data", "sheet", "glyphs", "--out", "sheet.bmp"), "A sheet is a .png file"),
         (("data", "sheet", "glyphs", "--out", "/proc/nowhere/sheet.png"), "cannot be written"),
         (("data", "fetch", "glyphs"), "needs no fetching"),
         (("data", "fetch", "imagenet"), "there is no data set 'imagenet'"),
@@ -119,7 +119,7 @@ def test_the_tour_tells_a_newcomer_what_this_is(exemplar, tmp_path):
     said = exemplar("tour", "--out", "tour", "--json", cwd=tmp_path, env=NO_DATA)
     assert said.code == 0, said.err
     page = (tmp_path / "tour" / "index.html").read_text(encoding="utf-8")
-    assert "What can you do after seeing something once?" in page and page.count("<figure>") >= 4
+    assert "What can you do after seeing something once?" in page and page.count("<figure ") >= 4
     assert not re.search(r"""(src|href|url)\s*[=(]\s*["']?(http|//)""", page)  # one file that needs no network
     before = {p.name: p.read_bytes() for p in (tmp_path / "tour" / "images").iterdir()}
     assert exemplar("tour", "--out", "tour", cwd=tmp_path, env=NO_DATA).code == 0
@@ -162,8 +162,8 @@ def test_who_is_stopped_is_told_that_what_is_done_is_kept(tmp_path):
     assert running.stderr is not None
     running.stderr.readline()  # it has begun
     running.send_signal(signal.SIGINT)
-    _, said = running.communicate(timeout=120)
-    assert running.returncode == 130 and "the same command goes on from there" in said
+    _, said = running.communicate(timeout=900)
+    assert running.returncode == 130 and "the same command resumes there" in said
 
 
 @pytest.mark.parametrize(
@@ -180,7 +180,7 @@ def test_a_place_where_no_file_can_be_is_refused_before_anything_long_begins(
 ):
     for long_work in (
         "exemplar.images.catalogue.load",
-        "exemplar.cli.results.compute",
+        "exemplar.results.computing.compute",
         "exemplar.images.objects.load_objects",
     ):
         monkeypatch.setattr(long_work, lambda *_, **__: pytest.fail("something long began"))

@@ -1,37 +1,72 @@
-"""What the pages show as Python runs."""
+"""What the README and the pages show as Python runs, and what they show as commands exists."""
 
 import re
+import shlex
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-PAGES = Path(__file__).parents[2] / "docs"
+ROOT = Path(__file__).parents[2]
+PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
 
 
-def test_the_python_of_the_page_on_spaces_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def blocks(page: Path, language: str) -> list[str]:
+    """The fenced blocks of a page in one language ("" for commands)."""
+    return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("EXEMPLAR_CACHE", str(tmp_path / "cache"))
-    blocks = re.findall(
-        r"^```python\n(.*?)^```", (PAGES / "spaces.md").read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE
-    )
-    assert len(blocks) == 7
+    return tmp_path
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python")], ids=lambda page: page.name)
+def test_the_python_of_a_page_runs(page: Path, elsewhere: Path, real_data: Any) -> None:
+    """All its blocks in one session, as a reader would."""
+    code = "\n".join(blocks(page, "python"))
+    for name in ("omniglot", "quickdraw", "cifar-fs", "fc100"):
+        if f'"{name}"' in code:
+            real_data(name)
+    exec(compile(code, page.name, "exec"), {"__name__": "__main__"})
+
+
+def test_the_first_example_is_three_lines_and_one_command(elsewhere: Path, exemplar: Any) -> None:
+    readme = ROOT / "README.md"
+    lines = [line for line in blocks(readme, "python")[0].splitlines() if line.strip()]
+    assert len(lines) == 3 and lines[0] == "import exemplar as ex"
     names: dict[str, Any] = {}
-    for block in blocks:
-        exec(block, names)
-    assert names["features"].shape == (40, 256)
-    assert {name: found.shape for name, found in names["found"].items()} == {
-        "efficientnet-lite0/block03": (6, 2048),
-        "efficientnet-lite0/head": (6, 1280),
-    }
-    assert names["mine"].encode(names["drawings"]).shape == (40, 2704)
-    assert (names["named"].numpy() == names["label"]).mean() > 0.8
-    assert (names["answer"][0].numpy() == range(20)).mean() > 0.5
-    assert names["trained"].curve[-1]["step"] == 3
+    exec("\n".join(lines), names)
+    (command,) = blocks(readme, "")[0].strip().splitlines()
+    said = exemplar(*shlex.split(command)[1:], "--json", cwd=elsewhere)
+    assert said.code == 0, said.err
+    printed, answer = said.json(), names["scored"].json()
+    assert {k: v for k, v in answer.items() if k != "seconds"} == {k: v for k, v in printed.items() if k != "seconds"}
 
 
-@pytest.mark.parametrize("page", sorted(path.name for path in PAGES.glob("*.md")))
-def test_every_picture_and_page_that_is_named_is_there(page: str) -> None:
-    text = (PAGES / page).read_text(encoding="utf-8")
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_command_that_is_shown_exists(page: Path) -> None:
+    from typer.testing import CliRunner
+
+    from exemplar.cli import list_groups, make_app
+
+    known = {f"{group.name} {words}" for group in list_groups() for words in group.commands} | {"tour"}
+    for line in "\n".join(blocks(page, "")).splitlines():
+        if not line.startswith("exemplar "):
+            continue
+        words = shlex.split(line.partition("#")[0])[1:]
+        command = next((name for name in known if " ".join(words).startswith(f"{name} ") or " ".join(words) == name), "")
+        assert command, line
+        said = CliRunner().invoke(make_app(words[0]), [*command.split(), "--help"]).stdout
+        for word in words:
+            if word.startswith("--"):
+                assert word in re.sub(r"\s+", " ", said), f"{line}: {word}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_picture_and_page_that_is_named_is_there(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
     named = [name for name in re.findall(r"\]\(([^)#]+)\)", text) if "://" not in name]
-    assert not [name for name in named if not (PAGES / name).exists()]
+    assert not [name for name in named if not (page.parent / name).exists()]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -14,10 +14,12 @@ import numpy as np
 
 from exemplar import seeds
 from exemplar.records import Score
+from exemplar.rooms import ROOMS
 from exemplar.runs import read_json, write_json
 
 FOLDER = Path(__file__).parent
 LABELS = ("name", "agent", "concept", "space", "variant")
+DOORS = {"exemplar", *(f"exemplar.{room}" for room in ROOMS)}
 RENAMES = FOLDER / "renames.json"  # result → column → label as it was kept → label as it is now
 
 
@@ -77,11 +79,12 @@ def hash_modules(module: str) -> str:
 
 
 def imported_modules(module: str) -> set[str]:
-    """Names of the package's modules that a module imports, itself included; imports inside functions count too."""
+    """Names of the package's modules that a module imports, itself included; imports inside functions count too, those for
+    type checkers do not, and front doors, which could lead anywhere, are not followed."""
     found, waiting = set[str](), [module]
     while waiting:
         name = waiting.pop()
-        if name not in found and _source(name) is not None:
+        if name not in found and name not in DOORS and _source(name) is not None:
             found.add(name)
             waiting += _imports(name)
     return found
@@ -90,7 +93,11 @@ def imported_modules(module: str) -> set[str]:
 def _imports(module: str) -> Iterator[str]:
     source = _source(module)
     assert source is not None
-    for node in ast.walk(ast.parse(source.read_text(encoding="utf-8"))):
+    tree = ast.parse(source.read_text(encoding="utf-8"))
+    for block in [node for node in ast.walk(tree) if isinstance(node, ast.If)]:
+        if isinstance(block.test, ast.Name) and block.test.id == "TYPE_CHECKING":
+            block.body = []
+    for node in ast.walk(tree):
         names: list[str] = []
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
@@ -107,8 +114,3 @@ def _source(module: str) -> Path | None:
     except ModuleNotFoundError:
         return None
     return Path(spec.origin) if spec is not None and spec.origin and spec.origin.endswith(".py") else None
-
-
-def renamed(score: Score, **labels: str) -> Score:
-    """The same score under other labels."""
-    return replace(score, **labels)  # type: ignore[arg-type]
