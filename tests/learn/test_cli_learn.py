@@ -257,7 +257,7 @@ def test_a_learner_is_not_told_from_its_own_kind_and_a_guesser_is(work: Path) ->
 
 def test_a_model_on_other_images_is_refused_unless_told_otherwise(work: Path, tmp_path: Path) -> None:
     with pytest.raises(
-        UserError, match="not the same images .*people saw ant-00.png and others.*--other-images"
+        UserError, match="saw different images .*people saw ant-00.png and others.*--other-images"
     ) as problem:
         say("score", work / "others", "--people", work / "again", "--out", tmp_path / "out")
     assert "\n" not in str(problem.value) and not (tmp_path / "out").exists()
@@ -285,7 +285,7 @@ def test_two_populations_differ_where_they_do(work: Path, tmp_path: Path) -> Non
     assert other["p"]["accuracy_difference"] < 0.01 and other["accuracy_difference"]["ci95"][0] > 0
     late = next(row for row in other["rows"] if row["trials"] == "late")
     assert late["difference"]["value"] == pytest.approx(late["first"]["value"] - late["second"]["value"])
-    with pytest.raises(UserError, match="not the same images"):
+    with pytest.raises(UserError, match="saw different images"):
         say("compare", work / "square", work / "others")
 
 
@@ -422,8 +422,8 @@ def test_a_cut_or_missing_file_is_one_sentence(work: Path, tmp_path: Path, exemp
     for words, sentence in (
         (("run", "--features", tmp_path / "no.npz"), "is missing"),
         (("score", tmp_path / "nowhere"), "there is no file or folder"),
-        (("score", tmp_path), "holds nobody's behaviour"),
-        (("human", tmp_path), "holds nobody's behaviour"),
+        (("score", tmp_path), "contains no recorded behaviour"),
+        (("human", tmp_path), "contains no recorded behaviour"),
         (("compare", work / "square", work / "square" / "scores.parquet"), "holds no trials"),
         (("run", "--stage", "block03", "--subtasks", 1), "is no stage"),
         (("run",), "give either"),
@@ -496,8 +496,8 @@ def test_objects_come_as_one_file_too_and_never_over_another(tmp_path: Path) -> 
         assert data["image"].shape == (1, 2, 3) and data["subtask"].tolist() == ["object001,object002"]
     assert found["subtasks"] == 1 and (tmp_path / "o-sheet.png").is_file()
     for words, sentence in (
-        ((*given, "--out", tmp_path), "is there already"),
-        ((*given, "--out", tmp_path / "o.npz"), "is there already"),
+        ((*given, "--out", tmp_path), "already exists"),
+        ((*given, "--out", tmp_path / "o.npz"), "already exists"),
         (("objects", "--objects", 3, "--out", tmp_path / "odd"), "cannot be divided"),
         (("objects", "--experiment", 2, "--views", 9, "--out", tmp_path / "odd"), "always has 61 views"),
     ):

@@ -284,9 +284,9 @@ def test_impossible_tasks_and_agents_are_refused_in_a_sentence(make, sentence):
 def test_features_sessions_and_agents_that_do_not_fit_are_refused():
     task = ObjectLearning(n_trials=10, n_images=10)
     features, sessions = make_features(2, task), task.sample(3, 2, rng=seeds.rng(0))
-    with pytest.raises(UserError, match="make both alike"):
+    with pytest.raises(UserError, match="make them match"):
         run_agent(make_agent("square"), features, sessions)
-    with pytest.raises(UserError, match="make both alike"):
+    with pytest.raises(UserError, match="make them match"):
         simulate(make_agent("square"), gram_matrices(features), sessions)
     with pytest.raises(UserError, match="choices of the sessions"):
         simulate(make_agent("square", n_choices=3), gram_matrices(features), task.sample(2, 2, rng=seeds.rng(0)))

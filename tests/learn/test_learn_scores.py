@@ -87,7 +87,9 @@ def pair():
     )
 
 
-needs_people = pytest.mark.skipif(find("human") is None, reason="people's curves are not at hand: set EXEMPLAR_DATA")
+needs_people = pytest.mark.skipif(
+    find("human") is None, reason="people's curves are not on this machine: set EXEMPLAR_DATA"
+)
 
 
 @needs_people
@@ -329,7 +331,7 @@ def test_a_model_that_is_slow_only_on_hard_subtasks_is_caught_there():
 def test_only_the_same_subtasks_and_trials_are_compared(pair):
     _, humans, repeated, _ = pair
     for other, sentence in (
-        (learners(15, 10), "other subtasks"),
+        (learners(15, 10), "different subtasks"),
         (learners(16, 10, n_trials=50), "same length"),
         (learners(16, 1), "fewer than 2 sessions"),
         (Behaviour(humans.correct, humans.subtask, humans.subtasks[::-1], humans.participant), "another order"),
@@ -459,7 +461,7 @@ def test_one_shot_mse_n_by_hand_and_without_difference_is_noise():
     assert null.p(score_generalization(worse, humans, rng=seeds.rng("os2"))["mse_n"].value) < 0.01
     found = compare_transformations(worse, humans, rng=seeds.rng("os4"))
     assert set(found) == {"blur", "scale"} and found["blur"]["difference"].hi < 0
-    with pytest.raises(UserError, match="other tests"):
+    with pytest.raises(UserError, match="different tests"):
         score_generalization(a, humans, rng=seeds.rng(0))
 
 

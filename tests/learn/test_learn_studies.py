@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import product
@@ -14,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import exemplar as ex
 from exemplar import seeds
 from exemplar.engine import Here
 from exemplar.errors import UserError
@@ -23,6 +25,7 @@ from exemplar.learn.benchmark import _too_few
 from exemplar.learn.figures.curves import plot_curves
 from exemplar.learn.figures.objects import objects_sheet
 from exemplar.learn.figures.study import plot_confusion, write_figures
+from exemplar.learn.figures.study_page import CAPTIONS, find_verdict, write_study_page
 from exemplar.learn.measures.curves import Behaviour, behaviour_in, repeat
 from exemplar.learn.measures.mse import moments_of, mse_n, null_distribution, score_limits
 from exemplar.learn.simulation import run_agent
@@ -375,6 +378,20 @@ def test_the_same_seed_gives_the_same_study_and_another_seed_another(small_study
     assert (other / "learned.npz").read_bytes() != (small_study / "learned.npz").read_bytes()
 
 
+def test_the_verb_answers_with_every_score_and_figure(made_up: None, tmp_path: Path):
+    given: dict[str, Any] = {"encoder": ENCODERS, "rule": ["perceptron", "square"], "truth": STRONG, "engine": "here"}
+    sizes = {"subtasks": 4, "one_shot": 4, "trials": 20, "sessions": 50}
+    answer = ex.learn.study(tmp_path / "study", **given, **sizes)
+    assert answer["encoders"] == 6 and answer["rules"] == 2 and answer["participants"] == "simulated"
+    assert answer["scores"] == [score.row() for score in load_scores(tmp_path / "study")] and len(answer.scores) > 50
+    assert answer["figures"] == [str(path) for path in answer.figures.values()] and answer.page.is_file()
+    assert (
+        answer.json() == ex.learn.study(tmp_path / "study", **given, **sizes).json()
+    )  # finished: nothing is done again
+    with pytest.raises(UserError, match="holds another run"):
+        ex.learn.study(tmp_path / "study", **given, **{**sizes, "trials": 21})
+
+
 def test_a_study_is_drawn(small_study: Path):
     figures = write_figures(small_study)
     assert set(figures) >= {
@@ -389,6 +406,18 @@ def test_a_study_is_drawn(small_study: Path):
     for path in figures.values():
         assert path.read_text(encoding="utf-8").startswith("<svg")
     assert plot_confusion(small_study) == figures["confusion"].read_text(encoding="utf-8")
+
+
+def test_a_study_has_a_page_that_says_what_was_found_and_who_was_simulated(small_study: Path):
+    page, figures = write_study_page(small_study)
+    text = page.read_text(encoding="utf-8")
+    assert set(figures) == set(CAPTIONS) and text.count("data:image/svg+xml") == len(figures)
+    assert "SIMULATED" in text and find_verdict(load_scores(small_study)) in text
+    assert re.match(
+        r"Of the variance of accuracy, the encoder explains 9\d\.\d % and the rule \d\.\d %; from 40 simulated participants per "
+        r"subtask, the true encoder is found in \d+ %\.$",
+        find_verdict(load_scores(small_study)),
+    )
 
 
 def test_the_tour_keeps_simulated_participants_as_trials(

@@ -54,8 +54,8 @@ def score_against_people(model: Outcome, people: Outcome, *, other_images: bool 
     same, reason = same_images(model, people)
     if not same and not other_images:
         raise UserError(
-            f"these were not the same images ({reason}), and how fast objects are learned depends on them more than on who "
-            "learns: run the model on people's images, or give --other-images to compare all the same"
+            f"the two saw different images ({reason}), and how fast objects are learned depends on the images more than on who "
+            "learns: run the model on people's images, or give --other-images to compare them anyway"
         )
     own, theirs = align(model, people)
     warnings = [] if same else [f"OTHER IMAGES: {reason}; what is compared here is not how alike the two learn"]
@@ -68,7 +68,7 @@ def score_against_people(model: Outcome, people: Outcome, *, other_images: bool 
     elif isinstance(own, Generalization | Points) and isinstance(theirs, Generalization | Points):
         report = _score_tests(own, theirs, model.agent, seed)
     else:
-        raise UserError("the two are of different experiments: compare the same one")
+        raise UserError("the two did different experiments: compare the same one")
     return replace(report, warnings=[*warnings, *report.warnings], same_images=same)
 
 

@@ -146,7 +146,7 @@ def _check_methods(name: str, agent: Any) -> Iterator[Finding]:
 
 
 def _check_play(name: str, make: Callable[[int], Any], task: EasyTask) -> Iterator[Finding]:
-    """What it does in the task; a UserError is raised where it cannot go on."""
+    """What it does in the task; a UserError is raised where it cannot continue."""
     before, order = _global_states(), range(N_SESSIONS)
     choice = play(UserAgent(make(task.n_choices), name), task, order)
     used = [module for module, state in _global_states().items() if state != before.get(module, state)]

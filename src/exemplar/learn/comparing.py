@@ -34,8 +34,8 @@ def compare_outcomes(first: Outcome, second: Outcome, *, other_images: bool = Fa
     same, reason = same_images(first, second)
     if not same and not other_images:
         raise UserError(
-            f"these were not the same images ({reason}), so a difference may be due to them: give two that saw the same, or "
-            "--other-images to compare all the same"
+            f"the two saw different images ({reason}), which may explain any difference: give two that saw the same, or "
+            "--other-images to compare them anyway"
         )
     own, theirs = align(first, second)
     warnings = [] if same else [f"OTHER IMAGES: {reason}; a difference may be due to the images"]
@@ -47,7 +47,7 @@ def compare_outcomes(first: Outcome, second: Outcome, *, other_images: bool = Fa
         ]
         return ScoreReport({}, {}, rows, warnings, points=(own.points(), theirs.points()), same_images=same)
     if not isinstance(own, Behaviour | Curves) or not isinstance(theirs, Behaviour | Curves):
-        raise UserError("the two are of different experiments: compare the same one")
+        raise UserError("the two did different experiments: compare the same one")
     if own.n_trials != theirs.n_trials:
         raise UserError(
             f"one has {own.n_trials} trials and the other {theirs.n_trials}: compare sessions of the same length"

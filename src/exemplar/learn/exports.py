@@ -80,12 +80,12 @@ def write_objects(
     """
     if out.suffix == ".npz":
         if out.exists():
-            raise UserError(f"{out} is there already: give --out a new file, or remove this one")
+            raise UserError(f"{out} already exists: give --out a new file, or remove this one")
         check_place(out)
         stimuli = built_in_stimuli(experiment, config)
         return stimuli, _write_archive(out, stimuli)
     if out.is_file() or (out.is_dir() and any(out.iterdir())):
-        raise UserError(f"{out} is there already: give --out a new folder, or remove this one")
+        raise UserError(f"{out} already exists: give --out a new folder, or remove this one")
     stimuli = built_in_stimuli(experiment, config)
     out = out.absolute()
     part = out.with_name(f".{out.name}{PART}")

@@ -111,7 +111,7 @@ def load_outcome(
         found = outcome_in(load_trials(place, name), place)
     else:
         raise UserError(
-            f"{place} holds nobody's behaviour: give a run of `exemplar learn run`, a Trials file (.parquet), the public "
+            f"{place} contains no recorded behaviour: give a run of `exemplar learn run`, a Trials file (.parquet), the public "
             "files (with data/behavior), or a folder with counts"
         )
     if experiment is not None and found.experiment != experiment:
@@ -159,7 +159,7 @@ def same_images(model: Outcome, people: Outcome) -> tuple[bool, str]:
     """Whether both saw the same images in the same experiment, as far as can be told, and why it is said."""
     if model.experiment != people.experiment:
         raise UserError(
-            f"one is of Experiment {model.experiment}, the other of Experiment {people.experiment}: compare the same one"
+            f"one did Experiment {model.experiment}, the other Experiment {people.experiment}: compare the same experiment"
         )
     theirs, own = set(people.subtasks), set(model.subtasks)
     if isinstance(people.result, Points):
@@ -198,14 +198,14 @@ def align(model: Outcome, people: Outcome) -> tuple[Result, Result]:
         if len(own.subtasks) != len(theirs.subtasks):
             raise UserError(
                 f"people learned {len(theirs.subtasks)} subtasks, the model {len(own.subtasks)} others, which cannot be "
-                "paired: run it on as many"
+                "paired: run the model on the same number"
             )
         if isinstance(own, Behaviour):
             return Behaviour(own.correct, own.subtask, theirs.subtasks, own.participant), theirs
         return Curves(own.n_correct, own.n_sessions, theirs.subtasks), theirs
     if isinstance(own, Generalization | Points) and isinstance(theirs, Generalization | Points):
         return _reordered(own, theirs.tests), theirs
-    raise UserError("the two are of different experiments: compare the same one")
+    raise UserError("the two did different experiments: compare the same one")
 
 
 def _only(learning: Behaviour | Curves, subtasks: tuple[str, ...]) -> Behaviour | Curves:

@@ -151,7 +151,7 @@ def load_trials(folder: Path | str, experiment: str = "highvar") -> Trials:
     short = length[length != N_TRIALS[experiment]]
     if len(short):
         raise UserError(
-            f"{path}: {len(short)} of {len(length)} sessions have not {N_TRIALS[experiment]} trials (the first is "
+            f"{path}: {len(short)} of {len(length)} sessions do not have {N_TRIALS[experiment]} trials (the first is "
             f"{short.index[0]} with {short.iloc[0]}): leave those sessions out"
         )
     timed_out = _flags(path, table, "timed_out")
@@ -200,12 +200,12 @@ def _check_images(path: Path, table: pd.DataFrame, images: ImageTable) -> None:
     shown = table["image_id"].astype(str)
     strange = sorted(set(shown) - set(category))
     if strange:
-        raise UserError(f"{path} shows images that the metadata does not know: {shortened(strange)}")
+        raise UserError(f"{path} shows images that are not in the metadata: {shortened(strange)}")
     objects = set(images.category.tolist())
     subtasks = table["subtask"].astype(str)
     wrong = [name for name in subtasks.unique() if not set(name.split(",")) <= objects]
     if wrong:
-        raise UserError(f"{path} has subtasks whose objects are unknown to the metadata: {shortened(wrong)}")
+        raise UserError(f"{path} has subtasks whose objects are not in the metadata: {shortened(wrong)}")
     pairs = pd.DataFrame({"subtask": subtasks.to_numpy(), "category": shown.map(category).to_numpy()}).drop_duplicates()
     outside = [f"{s} ({c})" for s, c in pairs.itertuples(index=False) if c not in s.split(",")]
     if outside:

@@ -49,7 +49,7 @@ class RunConfig:
             make_agent(self.rule, rate=self.rate, variant=self.variant)  # refuses what is wrong before hours of work
         if self.rate != 1 and (self.agent is not None or self.rule not in list_rules()):
             who = self.agent if self.agent is not None else self.rule
-            raise UserError(f"{who} takes no learning rate from here, only plasticity rules do: leave --rate out")
+            raise UserError(f"{who} takes no learning rate, only plasticity rules do: leave --rate out")
         if self.n_sessions < 2:
             raise UserError(f"{self.n_sessions} sessions of a subtask give no variance: simulate at least 2")
 

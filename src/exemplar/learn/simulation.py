@@ -67,7 +67,7 @@ def simulate(agent: Agent, grams: np.ndarray, sessions: Sessions) -> np.ndarray:
     n_rows = sessions.n_choices * sessions.n_images
     if grams.shape != (n_subtasks, n_rows, n_rows):
         raise UserError(
-            f"the sessions show {n_subtasks} subtasks of {n_rows} images, the Gram matrices are {grams.shape}: make both alike"
+            f"the sessions show {n_subtasks} subtasks of {n_rows} images, the Gram matrices are {grams.shape}: make them match"
         )
     one_subtask = _compiled(agent, sessions.n_choices)
     choice = np.empty(sessions.shape, np.int8)
@@ -89,7 +89,7 @@ def _images(features: np.ndarray, sessions: Sessions) -> np.ndarray:
     if (n_subtasks, n_objects, n_images) != wanted:
         raise UserError(
             f"the sessions show {wanted[0]} subtasks of {wanted[1]} objects with {wanted[2]} images, the features are of "
-            f"{n_subtasks}, {n_objects} and {n_images}: make both alike"
+            f"{n_subtasks}, {n_objects} and {n_images}: make them match"
         )
     return features.reshape(n_subtasks, n_objects * n_images, d).astype(np.float64)
 
@@ -97,7 +97,9 @@ def _images(features: np.ndarray, sessions: Sessions) -> np.ndarray:
 def _compiled(agent: Agent, n_choices: int) -> Callable[..., bool]:
     """(gram, image, answer, key, first session, choice to fill) → whether all stayed finite."""
     if getattr(agent, "n_choices", n_choices) != n_choices:
-        raise UserError(f"{agent} has not the {n_choices} choices of the sessions: give it as many")
+        raise UserError(
+            f"{agent} does not have the {n_choices} choices of the sessions: make it with n_choices={n_choices}"
+        )
     actions = tuple(range(n_choices))  # the length of a tuple is known when a kernel is compiled, which a number is not
     if isinstance(agent, Prototype):
         return lambda *rest: _prototype(actions, *rest)

@@ -83,12 +83,12 @@ def public_stimuli(folder: Path | str, experiment: int) -> Stimuli:
     pairs = read_pairs(folder, PUBLIC[experiment])
     if pairs is None:
         if len(objects) % 2:
-            raise UserError(f"{folder} has {len(objects)} objects, which make no pairs: add or remove one")
+            raise UserError(f"{folder} has {len(objects)} objects, which cannot be paired: add or remove one")
         pairs = tuple(f"{first},{second}" for first, second in zip(objects[::2], objects[1::2], strict=True))
     else:
         strange = sorted({name for pair in pairs for name in pair.split(",")} - set(objects))
         if strange:
-            raise UserError(f"{folder} has behaviour with objects unknown to the metadata: {shortened(strange)}")
+            raise UserError(f"{folder} has behaviour with objects that are not in the metadata: {shortened(strange)}")
     rows = {name: _rows(table, name, experiment) for name in objects}
     sizes = {len(rows[name]) for pair in pairs for name in pair.split(",")}
     if len(sizes) != 1:
@@ -108,7 +108,7 @@ def image_names(pictures: ConceptSet) -> list[str]:
     """Names of built-in images, one per row: "object007-view012-1a2b3c4d.png"."""
     store = pictures.pixels
     if not isinstance(store, Pictures):
-        raise UserError(f"{pictures.name} are no built-in objects: their names are those of their files")
+        raise UserError(f"{pictures.name} are not built-in objects: use the names of their files")
     ending = seeds.digest(RECIPE, store.backgrounds.digest(), store.size, store.seed, size=4)
     labels = zip(pictures.concept.code, pictures.maker.code, strict=True)
     return [f"{pictures.concept.names[c]}-{pictures.maker.names[m]}-{ending}.png" for c, m in labels]

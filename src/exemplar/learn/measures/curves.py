@@ -170,7 +170,7 @@ def behaviour_in(trials: Trials) -> Behaviour:
     """Recorded trials as behaviour. Every session must have as many trials, numbered from 0."""
     frame = trials.frame
     if not len(frame):
-        raise UserError("there are no trials: give some")
+        raise UserError("there are no trials: give at least one session")
     keys = ["participant", "subtask", "session"]
     ordered = frame.sort_values([*keys, "trial"], kind="stable")
     session = ordered.groupby(keys, observed=True, sort=False).ngroup().to_numpy()
@@ -207,7 +207,7 @@ def same_subtasks(model: Curves | Behaviour, people: Curves | Behaviour) -> None
     if model.subtasks != people.subtasks:
         strange = sorted(set(model.subtasks) ^ set(people.subtasks))
         what = f"differ in {shortened(strange)}" if strange else "come in another order"
-        raise UserError(f"the two learned other subtasks (they {what}): compare behaviour in the same subtasks")
+        raise UserError(f"the two learned different subtasks (they {what}): compare behaviour in the same subtasks")
     if model.n_trials != people.n_trials:
         raise UserError(
             f"one has {model.n_trials} trials and the other {people.n_trials}: compare sessions of the same length"
@@ -220,10 +220,8 @@ def enough_sessions(side: Curves | Behaviour) -> None:
     """Every subtask needs two sessions, or nothing tells how sure its accuracy is."""
     if not side.subtasks or not side.n_trials:
         raise UserError(
-            f"{len(side.subtasks)} subtasks of {side.n_trials} trials tell nothing: give at least 1 of both"
+            f"{len(side.subtasks)} subtasks of {side.n_trials} trials contain no data: give at least 1 of both"
         )
     few = [name for name, n in zip(side.subtasks, side.n_sessions, strict=True) if n < 2]
     if few:
-        raise UserError(
-            f"{shortened(few)}: fewer than 2 sessions of a subtask, from which no variance can be told: leave them out"
-        )
+        raise UserError(f"{shortened(few)}: fewer than 2 sessions of a subtask, which give no variance: leave them out")

@@ -242,5 +242,5 @@ def _same_tests(model: Generalization | Points, people: Generalization | Points)
     if model.tests != people.tests:
         strange = sorted(set(model.tests) ^ set(people.tests))
         what = f"differ in {shortened(strange)}" if strange else "come in another order"
-        raise UserError(f"the two took other tests (they {what}): compare the same tests")
+        raise UserError(f"the two took different tests (they {what}): compare the same tests")
     return people.points()

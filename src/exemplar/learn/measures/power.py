@@ -34,9 +34,9 @@ def power_to_tell_apart(
     n_experiments: int = 500,
     rng: np.random.Generator,
 ) -> list[Power]:
-    """Power of each design. true, other: many simulated sessions of two models; n_people: sessions a subtask.
+    """Power of each design. true, other: many simulated sessions of two models; n_people: sessions per subtask.
 
-    Each experiment draws its subtasks, its people and the sessions of both models anew. People come from one half of the
+    Each experiment draws its subtasks, its people and the sessions of both models again. People come from one half of the
     sessions of `true`, and its own from the other: who shares sessions with people has an advantage no model has.
     """
     same_subtasks(true, other)
@@ -44,7 +44,7 @@ def power_to_tell_apart(
         raise UserError("power needs at least 4 simulated sessions of each subtask: simulate more")
     if min(n_people) < 2 or max(n_subtasks) > len(true.subtasks) or min(n_subtasks) < 1:
         raise UserError(
-            f"designs need at least 2 people, and 1 to {len(true.subtasks)} subtasks: choose n_people and n_subtasks so"
+            f"designs need at least 2 people, and 1 to {len(true.subtasks)} subtasks: change n_people or n_subtasks"
         )
     found = []
     as_people, as_model = _halves(true)
@@ -78,6 +78,6 @@ def _only(replicates: Replicates, chosen: np.ndarray) -> Replicates:
     """Each replicate with its own subtasks, (replicates, n) numbers."""
     size = replicates.n_sessions
     if (size != size[0]).any():
-        raise UserError("power needs as many sessions in every subtask: simulate the same number of each")
+        raise UserError("power needs the same number of sessions in every subtask: simulate as many of each")
     part = np.take_along_axis(replicates.n_correct, chosen[:, :, None], axis=1)
     return Replicates(part, size[: chosen.shape[1]], replicates.resampled)

@@ -35,7 +35,7 @@ def smooth_curves(
     k, n = np.atleast_2d(np.asarray(n_correct, float)), np.atleast_2d(np.asarray(n_shown, float))
     if k.shape != n.shape or k.shape[1] < 2 or (k < 0).any() or (k > n).any():
         raise UserError(
-            f"{k.shape} right of {n.shape} shown cannot be: give 0 ≤ right ≤ shown for the same trials, at least 2"
+            f"{k.shape} right of {n.shape} shown is impossible: give 0 ≤ right ≤ shown for the same trials, at least 2"
         )
     start, variance = float(logit(chance)), np.full(len(k), 0.05)
     for _ in range(n_rounds):

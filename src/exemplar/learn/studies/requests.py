@@ -10,7 +10,7 @@ from exemplar import engine
 from exemplar.answers import Answer, as_rows, format_scores
 from exemplar.errors import unknown
 from exemplar.learn.agents import PUBLISHED_RULES
-from exemplar.learn.figures.study import write_figures
+from exemplar.learn.figures.study_page import write_study_page
 from exemplar.learn.studies.encoder_rules import study_in_folder
 from exemplar.learn.studies.encoders import list_encoders
 from exemplar.learn.studies.models import StudyConfig
@@ -58,9 +58,9 @@ def choose_study(encoders: Sequence[str], rules: Sequence[str], truth: str | Non
 
 
 def answer_study(config: StudyConfig, out: Path | str, *, seed: int, backend: engine.Backend | None) -> Answer:
-    """Run it, or resume it, and draw its figures."""
+    """Run it, or resume it, and write its figures and page."""
     folder = study_in_folder(Path(out).expanduser(), config, seed=seed, backend=backend)
-    figures, scores = write_figures(folder), load_scores(folder)
+    (page, figures), scores = write_study_page(folder), load_scores(folder)
     values = {
         "out": str(out),
         "encoders": len(config.encoders),
@@ -68,8 +68,9 @@ def answer_study(config: StudyConfig, out: Path | str, *, seed: int, backend: en
         "participants": "simulated",
         "scores": as_rows(scores),
         "figures": [str(path) for path in figures.values()],
+        "page": str(page),
         "seed": seed,
     }
     models = f"{len(config.encoders)} encoders × {len(config.rules)} rules"
-    text = f"{models}; participants are simulated. Figures: {out}.\n\n{format_scores(scores)}"
-    return Answer(values=values, text=text, scores=Scores.collect(scores), folder=folder, figures=figures)
+    text = f"{models}; participants are simulated. Open {page} in a browser.\n\n{format_scores(scores)}"
+    return Answer(values=values, text=text, scores=Scores.collect(scores), folder=folder, page=page, figures=figures)

@@ -1,0 +1,59 @@
+"""The page of a study of encoders × rules, in its run folder: what was found in a sentence, its figures, and every score."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from exemplar.learn.figures.study import write_figures
+from exemplar.records import Score
+from exemplar.report.how_made import how_made
+from exemplar.report.page import Chapter, Figure, write_page
+from exemplar.runs import load_scores
+
+TITLE = "Which encoders learn new objects, and does the rule matter?"
+LEAD = (
+    "Encoders × plasticity rules learn built-in objects from right and wrong. No person took part: the participants are "
+    "SIMULATED, by one of these encoders and rules, with lapses, so that it is known which model is true."
+)
+INTERVALS = (
+    "Intervals are 95 %: those of depth and accuracy draw subtasks, those of variances and correlations draw encoders, those "
+    "of simulated participants draw their sessions."
+)
+CAPTIONS = {
+    "errors": "How far models are from the simulated participants, in √MSE_n; a perfect model reaches the noise floor.",
+    "matrix": "√MSE_n of every encoder with every rule; ring: the true model. Dark is near.",
+    "depth": "Accuracy, and √MSE_n, over the depth of each network. Lines are means over rules, bands span the rules. Accuracy "
+    "does not depend on who the participants are.",
+    "consistency": "Accuracy of every model, and how far it finds the same subtasks hard as the simulated participants do.",
+    "phases": "Accuracy of every model early and late in a session.",
+    "one-shot": "Experiment 2: accuracy after one view, at each level of each transformation. Bars are 95 % intervals.",
+    "experiments": "√MSE_n of every model in both experiments.",
+    "confusion": "Which encoder is taken for the true one, for populations of every encoder: on the diagonal it is found.",
+}
+
+
+def write_study_page(folder: Path) -> tuple[Path, dict[str, Path]]:
+    """`index.html` in a study's run folder, and its figures as SVG beside it: the page, and name → file."""
+    files, scores = write_figures(folder), load_scores(folder)
+    figures = [Figure(CAPTIONS[name], svg=path.read_text(encoding="utf-8")) for name, path in files.items()]
+    chapter = Chapter("What was found", (INTERVALS,), figures, scores)
+    page = write_page(
+        folder / "index.html", TITLE, LEAD, [chapter], "The run folder holds every record, score and figure.",
+        verdict=find_verdict(scores), made=how_made([folder]),
+    )  # fmt: skip
+    return page, files
+
+
+def find_verdict(scores: Sequence[Score]) -> str:
+    """What encoder and rule explain, and how often the true encoder is found, in a sentence."""
+    value = {(score.name, score.agent): score.value for score in scores}
+    share = [f"{100 * value[f'variance_of_{what}', 'of accuracy']:.1f} %" for what in ("encoder", "rule")]
+    found = [(agent, share) for (name, agent), share in value.items() if name == "encoder_found" and "≥" not in agent]
+    said = f"Of the variance of accuracy, the encoder explains {share[0]} and the rule {share[1]}"
+    if not found:
+        return f"{said}."
+    agent, rate = found[-1]
+    return (
+        f"{said}; from {agent.replace(' a subtask', ' per subtask')}, the true encoder is found in {100 * rate:.0f} %."
+    )
