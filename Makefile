@@ -9,7 +9,7 @@ ifneq ($(wildcard ../shared/data),)
 export EXEMPLAR_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: run install test test-all check speed results clean
+.PHONY: run install test test-all check speed speed-page house results clean
 
 run: .venv/.installed  ## the tour: every room on built-in data, as one page
 	$(BIN)/exemplar tour --out tour
@@ -28,10 +28,17 @@ check: .venv/.installed-dev  ## style and types
 	$(BIN)/mypy
 
 speed: .venv/.installed-dev  ## how fast, next to a peer in the same run
-	for script in speed/*.py; do echo "== $$script"; $(BIN)/python "$$script"; done
+	for script in $(filter-out speed/record.py speed/page.py,$(wildcard speed/*.py)); do echo "== $$script"; $(BIN)/python "$$script"; done
+	$(BIN)/python speed/page.py
+
+speed-page: .venv/.installed  ## docs/speed.md from what the scripts measured last (speed/results/)
+	$(BIN)/python speed/page.py
 
 results: .venv/.installed  ## docs/results.md from the committed results; says what no longer matches
 	$(BIN)/exemplar results page
+
+house: .venv/.installed  ## docs/house.svg: who imports whom, as the source says
+	$(BIN)/python docs/import_graph.py
 
 clean:
 	rm -rf .venv build .pytest_cache .ruff_cache .mypy_cache

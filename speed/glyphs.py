@@ -10,6 +10,7 @@ from PIL import Image, ImageDraw
 
 from exemplar.images import ink
 from exemplar.images.glyphs import GlyphsConfig, Traces, load_glyphs, programs, trace
+from record import rated, record
 
 SCALE = 4  # Pillow has no anti-aliased lines: it draws this many times larger, then averages
 
@@ -63,6 +64,17 @@ def main() -> None:
     ):
         print(f"{name:<44}{images:>8}{images / took:>16,.0f}")
     print(f"ink.render is {pillow / ours:.1f} times as fast as Pillow")
+    unit, peer, n_peer = "images per CPU-second", f"Pillow, {SCALE} × supersampled", len(traces.width)
+    record(
+        __file__,
+        "drawing glyphs, next to Pillow drawing the same strokes",
+        [
+            rated("full load, programs to packed bits", n / full, unit),
+            rated("full load, programs known", n / again, unit),
+            rated("ink.render alone", n_peer / ours, unit, peer, n_peer / pillow),
+        ],
+        seen=f"{n / full:,.0f} images per CPU-second; rendering alone {pillow / ours:.1f} × Pillow",
+    )
 
 
 if __name__ == "__main__":

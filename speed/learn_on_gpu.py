@@ -29,6 +29,7 @@ from exemplar.learn.batched import (
     sample_session_tensors,
     simulate_stages,
 )
+from record import record, timed
 
 N_IMAGES, N_TRIALS = 100, 100
 N_CHECKED = (2, 8, 100)  # stages, subtasks and sessions whose choices the CPU repeats
@@ -68,7 +69,7 @@ def make_grams(n_stages: int, n_subtasks: int, d: int, device: torch.device) -> 
 
 
 def checked(grams: Tensor, sessions: SessionTensors, choice: Tensor) -> tuple[int, int, float]:
-    """How many choices the CPU makes otherwise, of how many; and its CPU seconds for a session."""
+    """How many choices the CPU makes differently, of how many; and its CPU seconds per session."""
     stages, subtasks, each = (slice(n) for n in N_CHECKED)
     image, answer, ties = (t[subtasks, each].cpu() for t in (sessions.image, sessions.answer, sessions.tie_breaks))
     few = SessionTensors(image, answer, ties, sessions.n_choices, sessions.n_images)
@@ -144,7 +145,7 @@ def main() -> int:
     del right
     cpu, cpu_accuracy = compiled_seconds(grams[-1], sessions) if NUMBA else ({}, {})
     print(f"{'rule':14} {'seconds':>8} {'accuracy':>9} {'± 95 %':>7} {'trial 2':>8} {'trial 100':>9} ", end="")
-    columns = f" {'compiled: last':>14} {'CPU s a stage':>13} {'ratio':>7}" if cpu else ""
+    columns = f" {'compiled: last':>14} {'CPU s per stage':>13} {'ratio':>7}" if cpu else ""
     print(f"{'first stage':>11} {'last':>6}{columns}")
     for i, rule in enumerate(RULES):
         alone, _ = seconds(lambda rule=rule: simulate_stages(grams, sessions, Learners((rule,))), device, 1)  # type: ignore[misc]
@@ -152,7 +153,9 @@ def main() -> int:
         mean = sum(overall[i]) / given.stages
         print(f"{rule:14} {alone:8.3f} {mean:9.4f} {halves[i]:7.4f} {ends[i][0]:8.3f} {ends[i][1]:9.3f} ", end="")
         print(f"{overall[i][0]:11.4f} {overall[i][-1]:6.4f} {peer}")
-    print(f"\nall rules × all stages in one go, float64: {spent:.3f} s, {total / spent:,.0f} sessions a second", end="")
+    print(
+        f"\nall rules × all stages in one go, float64: {spent:.3f} s, {total / spent:,.0f} sessions per second", end=""
+    )
     print(f", {sum(cpu.values()) * given.stages / spent:.1f}× the compiled path on one core" if cpu else "")
     if not cpu:
         print("(numba is not here: no compiled path to compare with)")
@@ -165,7 +168,7 @@ def main() -> int:
     other = [float((rough[i] != choice[i]).any(-1).double().mean()) for i in range(len(RULES))]
     accuracy = [float((rough[i] == sessions.answer).double().mean()) for i in range(len(RULES))]
     print(
-        f"the same in float32: {short:.3f} s, {total / short:,.0f} sessions a second; of the sessions differ ", end=""
+        f"the same in float32: {short:.3f} s, {total / short:,.0f} sessions per second; of the sessions differ ", end=""
     )
     print(", ".join(f"{rule} {share:.2%}" for rule, share in zip(RULES, other, strict=True)), end="")
     far = max(abs(a - sum(b) / given.stages) for a, b in zip(accuracy, overall, strict=True))
@@ -173,9 +176,23 @@ def main() -> int:
 
     differ, of, each = checked(grams, sessions, choice)
     print(f"the same tensors on one core: {differ} of {of:,} choices differ (float64); ", end="")
-    print(f"{each * 1e6:.1f} µs a session, {each * total / spent:.1f}×")
+    print(f"{each * 1e6:.1f} µs per session, {each * total / spent:.1f}×")
     if device.type == "cuda":
         print(f"most memory in use: {torch.cuda.max_memory_allocated(device) / 2**30:.1f} GiB")
+    compiled = sum(cpu.values()) * given.stages if cpu else None
+    record(
+        __file__,
+        f"all {len(RULES)} rules × {given.stages} stages, {total:,} sessions of {N_TRIALS} trials (synthetic features)",
+        [
+            timed("all rules × all stages, float64", spent, "s", "compiled path on one core" if cpu else "", compiled),
+            timed("the same in float32", short, "s", "compiled path on one core" if cpu else "", compiled),
+        ],
+        seen=f"{spent:.1f} s in float64{f' ({compiled / spent:.0f} × the compiled path on one core)' if compiled else ''}, "
+        f"{short:.1f} s in float32; {differ:,} of {of:,} choices differ from the CPU's in float64",
+        clock="wall time",
+        device=torch.cuda.get_device_name(device) if device.type == "cuda" else "",
+        variant="" if device.type == "cuda" else "cpu",
+    )
     return int(differ > 0)
 
 

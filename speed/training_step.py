@@ -25,6 +25,7 @@ from exemplar.spaces.objectives.simclr import SimClr, contrast
 from exemplar.spaces.training.images import Images
 from exemplar.spaces.training.loop import train
 from exemplar.spaces.training.steps import Objective
+from record import ONE_CORE, Row, record, timed
 
 SIZE, N_CLASSES, N_EACH = 50, 300, 20
 GPU = torch.cuda.is_available()
@@ -42,8 +43,8 @@ if GPU:
 
 
 class Watch:
-    """Looks at the clock when step WARM begins and when step WARM + STEPS does: what comes before the first of them,
-    compiling and recording too, does not count."""
+    """Reads the clock when step WARM begins and when step WARM + STEPS does: what comes before the first of them, compiling
+    and recording included, does not count."""
 
     def __init__(self) -> None:
         self.times: list[float] = []
@@ -141,7 +142,8 @@ def main() -> None:
     flat, label = pixels.reshape(-1, SIZE, SIZE), np.arange(N_CLASSES).repeat(N_EACH)
     data = Images.of(flat, label, [str(k) for k in range(N_CLASSES)], np.arange(N_CLASSES) * N_EACH)
     peers: list[tuple[Objective, Callable[..., None]]] = [(ProtoNet(), plain_protonet), (SimClr(), plain_simclr)]
-    print(f"{'on ' + (torch.cuda.get_device_name() if GPU else 'one CPU thread'):44}{'ms a step':>12}{'ratio':>8}")
+    print(f"{'on ' + (torch.cuda.get_device_name() if GPU else 'one CPU thread'):44}{'ms per step':>12}{'ratio':>8}")
+    rows: list[Row] = []
     for objective, plain in peers:
         name, watch = type(objective).__name__, Watch()
         plain(pixels, watch, seeds.rng("plain"))
@@ -150,12 +152,22 @@ def main() -> None:
         for variant, options in VARIANTS.items():
             ours = time_training(objective, data, options)
             print(f"{name + ', ' + variant:44}{1000 * ours:12.2f}{peer / ours:8.2f}")
+            rows.append(timed(f"{name}, {variant}", 1000 * ours, "ms per step", "plain eager loop", 1000 * peer))
         if GPU:
             print(where_time_goes(objective, data))
+    record(
+        __file__,
+        "a training step next to an eager loop with per-image augmentation",
+        rows,
+        seen=", ".join(f"{row.what} {row.ratio:.1f} ×" for row in rows),
+        clock="wall time" if GPU else ONE_CORE,
+        device=torch.cuda.get_device_name() if GPU else "",
+        variant="" if GPU else "cpu",
+    )
 
 
 def time_training(objective: Objective, data: Images, options: dict[str, Any]) -> float:
-    """Seconds of one of our steps."""
+    """Seconds per step of ours."""
     watch = Watch()
     watched: Any = Watched(objective, watch)
     train(watched, data, steps=WARM + STEPS + 1, seed=0, every=WARM + STEPS + 1, device=DEVICE, **options)
@@ -163,14 +175,14 @@ def time_training(objective: Objective, data: Images, options: dict[str, Any]) -
 
 
 def where_time_goes(objective: Objective, data: Images) -> str:
-    """The kernels of a step that take longest, in microseconds a step and how often; what is replayed are the same ones."""
+    """The kernels of a step that take longest, in microseconds per step and how often; what is replayed are the same ones."""
     n = 20
     with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as profile:
         train(objective, data, steps=n, seed=0, every=n, device=DEVICE)
     kernels = sorted(profile.key_averages(), key=lambda kernel: -kernel.self_device_time_total)
     total, launches = sum(k.self_device_time_total for k in kernels) / n, sum(k.count for k in kernels) / n
     rows = [f"    {k.self_device_time_total / n:8.1f} µs {k.count / n:6.1f} × {k.key[:90]}" for k in kernels[:12]]
-    return "\n".join([f"  on the device {total:.0f} µs a step in {launches:.0f} launches, of which", *rows])
+    return "\n".join([f"  on the device {total:.0f} µs per step in {launches:.0f} launches, of which", *rows])
 
 
 if __name__ == "__main__":
