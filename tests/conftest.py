@@ -51,7 +51,7 @@ def exemplar() -> Any:
         changed = {**os.environ, **(env or {})}
         done = subprocess.run(
             [sys.executable, "-W", "error", "-c", "from exemplar.cli import main; main()", *map(str, words)],
-            capture_output=True, text=True, cwd=cwd, timeout=300,
+            capture_output=True, text=True, cwd=cwd, timeout=900,
             env={name: value for name, value in changed.items() if value is not None},
         )  # fmt: skip
         return Said(done.returncode, done.stdout, done.stderr)

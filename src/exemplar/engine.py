@@ -31,7 +31,7 @@ ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "
 
 @dataclass(frozen=True)
 class Failure:
-    """A job that raised: the sentence, where it happened, and whether the user can mend it."""
+    """A job that raised: the sentence, where it happened, and whether the user can fix it."""
 
     sentence: str
     details: str

@@ -5,7 +5,7 @@ from difflib import get_close_matches
 
 
 class UserError(Exception):
-    """The user can mend this. The message is one sentence; the command line prints it and exits with 2."""
+    """The user can fix this. The message is one sentence; the command line prints it and exits with 2."""
 
 
 def unknown(kind: str, name: str, known: Iterable[str]) -> UserError:

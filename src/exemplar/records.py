@@ -77,12 +77,12 @@ class Table:
 
     @classmethod
     def check_rows(cls, frame: pd.DataFrame) -> None:
-        """What no single column can tell: here, that no row is there twice."""
+        """What no single column can tell: here, that no row is a duplicate."""
         again = frame.duplicated(list(cls.KEY)).to_numpy() if cls.KEY else np.zeros(0, bool)
         if again.any():
             row = int(np.flatnonzero(again)[0])
             what = ", ".join(f"{key} {frame[key].iloc[row]}" for key in cls.KEY)
-            raise UserError(f"{cls.title()} row {row} is there twice ({what}): keep one of them")
+            raise UserError(f"{cls.title()} row {row} is a duplicate ({what}): keep one of them")
 
     def __getattr__(self, name: str) -> np.ndarray:
         if name in type(self).ARRAYS and "arrays" in self.__dict__:

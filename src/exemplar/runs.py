@@ -6,7 +6,7 @@
         run.save(Scores.collect(…))
 
 The folder holds `config.json` (what makes this run this run), the tables, and `provenance.json` (when, where, with what, how
-long), which says "finished" only when everything else is there. Opened again with the same config a killed run goes on, and
+long), which says "finished" only when everything else is there. Opened again with the same config a killed run resumes, and
 ends with the same tables, byte for byte, as if nothing had happened; with another config it is refused.
 """
 
@@ -75,10 +75,10 @@ def open_run(
     backend: engine.Backend | None = None,
     keep: str = "",
 ) -> Iterator[Run]:
-    """Begin a run, or go on with it. config: a dataclass or dict; data: name → fingerprint of what it reads.
+    """Begin a run, or resume it. config: a dataclass or dict; data: name → fingerprint of what it reads.
 
     A user's mistake inside leaves nothing of the folders that were made for the run, unless there are files that match `keep`:
-    work done already, for when the mistake is mended. Whatever else ends it (Ctrl-C, a kill, a bug of ours) leaves them.
+    work done already, for when the mistake is fixed. Whatever else ends it (Ctrl-C, a kill, a bug of ours) leaves them.
     """
     folder = Path(folder)
     identity = _identity(command, config, seed, variant) | {"data": plain(data or {})}

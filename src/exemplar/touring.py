@@ -20,7 +20,7 @@ LEAD = (
 )
 NEXT = (
     "Every number above is in a run folder beside this page, with its configuration, seed, data, versions and duration; "
-    "exemplar runs show prints one. Run the tour again and it goes on where it stopped."
+    "exemplar runs show prints one. Run the tour again and it resumes where it stopped."
 )
 
 

@@ -335,7 +335,7 @@ def test_few_drawings_are_warned_about_and_many_are_not():
     for n, warned in ((20, True), (500, False)):
         original = seeds.rng("few", n).random((3, n))
         curve = generalization_curve(original, 1 - original, weights=weights(3))
-        assert ("20 drawings a concept" in curve.warning) == warned
+        assert ("20 drawings per concept" in curve.warning) == warned
 
 
 def test_copies_have_a_flat_curve():

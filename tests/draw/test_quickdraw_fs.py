@@ -332,7 +332,7 @@ def test_one_and_two_workers_and_a_killed_run_give_the_same_bytes(tmp_path):
         time.sleep(0.01)
     victim.send_signal(signal.SIGKILL)
     victim.wait()
-    with pytest.raises(UserError, match="are not finished: run the command that makes them again, it goes on"):
+    with pytest.raises(UserError, match="are not finished: run the command that makes them again, it resumes"):
         load_clusters(two)
     done = {path.name: path.stat().st_mtime_ns for path in two.glob("categories/[!.]*.npz")}
     assert "zzz.npz" not in done
@@ -507,8 +507,8 @@ def test_thresholds_that_leave_nothing_are_one_sentence(clusters, tmp_path):
         (lambda: Filters(max_spread=0.0), "a spread of 0.0 cannot be a threshold"),
         (lambda: Filters(min_distance=float("nan")), "a distance of nan cannot be a threshold"),
         (lambda: Filters(smallest=0), "a cluster of 0 drawings"),
-        (lambda: BuildConfig(n_drawings=501), "501 drawings a concept are more than the smallest cluster may have"),
-        (lambda: BuildConfig(n_drawings=1), "1 drawings a concept are too few"),
+        (lambda: BuildConfig(n_drawings=501), "501 drawings per concept are more than the smallest cluster may have"),
+        (lambda: BuildConfig(n_drawings=1), "1 drawings per concept are too few"),
         (lambda: BuildConfig(train_share=1.0), "a share of 1.0 for training"),
         (lambda: ClusterConfig(n_clusters=1), "n_clusters cannot be 1: give at least 2"),
         (lambda: ClusterConfig(n_set_aside=-1), "-1 drawings cannot be set aside"),

@@ -103,7 +103,7 @@ Exemplar = Annotated[
 Number = Annotated[
     int | None, Option("Drawings of each concept; as many as the data's own drawers made unless given.", low=3)
 ]
-Name = Annotated[str | None, Option("What to call whoever drew, in tables and figures.")]
+Name = Annotated[str | None, Option("What to call the drawer, in tables and figures.")]
 Invert = Annotated[bool, Option("The drawings are dark ink on bright paper: invert them.")]
 Size = Annotated[int | None, Option("Read images at this many px, where they differ.", low=1)]
 AllowSeen = Annotated[bool, Option("Allow critics that were trained on these concepts; the result says so.")]

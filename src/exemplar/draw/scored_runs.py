@@ -92,7 +92,7 @@ def describe_scored(folder: Path) -> dict[str, Any]:
     if (command := about.get("command")) != COMMAND:
         raise UserError(f"{folder} holds a run of {command}, no scored drawings: give a run of exemplar {COMMAND}")
     if about["provenance"].get("state") != "finished":
-        raise UserError(f"the run in {folder} is not finished: run it again, and it goes on where it stopped")
+        raise UserError(f"the run in {folder} is not finished: run it again, and it resumes where it stopped")
     kinds = {"agent": str, "asked": dict, "critics": dict, "scores": dict}
     config = about.get("config")
     for name, kind in kinds.items():
@@ -189,6 +189,3 @@ def scored_file(folder: Path) -> Path:
 def read_notes(folder: Path) -> tuple[str, ...]:
     """What to know before believing the scores of a run."""
     return tuple(map(str, read_npz(scored_file(folder), notes=("U", 1))["notes"]))
-
-
-JudgedRun = ScoredRun  # until the figures follow

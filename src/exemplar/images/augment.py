@@ -303,7 +303,7 @@ def _views(crop: tuple[float, float], ratio: tuple[float, float], affine: Affine
 
 
 # Views of 50 px drawings for SimCLR: the three levels of the text (S2.1, S3.3), then those of the released code. The
-# text's light crops do range wider than its moderate ones; the code's scales above 1 never fit, and are drawn again.
+# text's light crops do range wider than its moderate ones; the code's scales above 1 never fit, and are resampled.
 PRESETS: dict[str, Recipe] = {
     "light": _views((0.05, 0.95), (0.9, 1.1), Affine(7, 3, (0.9, 1.1), 5), 0.25),
     "moderate": _views((0.1, 0.9), (0.8, 1.2), Affine(15, 5, (0.75, 1.25), 10), 0.5),

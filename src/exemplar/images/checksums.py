@@ -43,7 +43,7 @@ def pinned(path: Path) -> str | None:
             continue
         found = re.match(r"[0-9a-f]+\b", beside.read_text(encoding="utf-8", errors="replace").lower())
         if found is None or len(found[0]) != digits:
-            raise UserError(f"{beside} does not begin with {digits} hexadecimal digits: mend it, or move it away")
+            raise UserError(f"{beside} does not begin with {digits} hexadecimal digits: fix it, or move it away")
         return f"{algorithm}:{found[0]}"
     return None
 

@@ -99,7 +99,7 @@ class ConceptSet:
 
     @property
     def images(self) -> np.ndarray:
-        """(n, h, w[, 3]) uint8, all of them, made anew at each call: keep the result if you need it twice."""
+        """(n, h, w[, 3]) uint8, all of them, made again at each call: keep the result if you need it twice."""
         return self.pixels.take(self.index)
 
     def take(self, rows: Sequence[int] | np.ndarray) -> np.ndarray:

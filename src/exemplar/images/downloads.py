@@ -177,7 +177,7 @@ class _Download:
         return origin if origin.url == self.url else None
 
     def begin(self, response: http.client.HTTPResponse) -> Origin:
-        """The whole file comes: forget the bytes at hand, and note where the new ones come from before the first."""
+        """The whole file comes: forget the bytes received, and note where the new ones come from before the first."""
         stated = response.headers.get("Content-Length")
         length = int(stated) if stated and stated.isdecimal() else None
         if self.size is not None and length not in (None, self.size):

@@ -141,7 +141,7 @@ def _contents(folder: Path, above: Iterable[Path]) -> tuple[list[Path], list[Pat
     try:
         entries = sorted(folder.iterdir(), key=lambda entry: (natural(composed(entry.name)), entry.name))
     except OSError as problem:
-        raise UserError(f"{folder} cannot be read ({problem.strerror}): mend its permissions") from problem
+        raise UserError(f"{folder} cannot be read ({problem.strerror}): fix its permissions") from problem
     folders: list[Path] = []
     images: list[Path] = []
     for entry in entries:

@@ -89,7 +89,7 @@ class OneShotRuns:
 def load_omniglot(folder: Path, split: str = "all") -> ConceptSet:
     """Background alphabets by name, then evaluation; characters and drawers by number. 105 × 105 px.
 
-    The concept is "Greek/character01", the group "Greek", the maker "drawer01" (numbered anew in each alphabet).
+    The concept is "Greek/character01", the group "Greek", the maker "drawer01" (numbered again in each alphabet).
     """
     if split not in SPLITS:
         raise unknown("split of omniglot", split, SPLITS)

@@ -86,7 +86,7 @@ def _load_packed(folder: Path, split: str) -> ConceptSet:
     with reading(folder / f"{split}.bin", "packed images"):
         data = np.memmap(folder / f"{split}.bin", np.uint8, "r")
     if len(data) != index["offset"][-1]:
-        raise UserError(f"{folder} is damaged: remove it, and it is made anew")
+        raise UserError(f"{folder} is damaged: remove it, and it is made again")
     store = Encoded(data, index["offset"], SHAPE)
     concepts, code = np.unique(index["concept"], return_inverse=True)
     labels = Labels(tuple(concepts.tolist()), code.astype(np.int32))

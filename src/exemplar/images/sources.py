@@ -138,7 +138,7 @@ def _listed(source: Source, folder: Path) -> tuple[Remote, ...]:
     """The archives that a source's Zenodo record lists, each with its checksum."""
     by_hand = f"get it from {source.home} and put it into {folder}"
     if source.record is None:
-        raise UserError(f"{source.name} is not at hand and cannot be fetched: {by_hand}")
+        raise UserError(f"{source.name} is not available and cannot be fetched: {by_hand}")
     try:
         listed = json.loads(read_small(source.record))["files"]
         files = tuple(Remote(f["links"]["self"], str(f["key"]), str(f["checksum"]), int(f["size"])) for f in listed)

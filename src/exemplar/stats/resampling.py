@@ -25,7 +25,7 @@ class Design:
     """What is drawn: units in groups, groups in strata.
 
     group: (n,) the group of each unit, groups numbered stratum by stratum; stratum: (n_groups,) sorted;
-    within: whether the units of each drawn group are drawn again.
+    within: whether the units of each drawn group are resampled.
     """
 
     group: np.ndarray
@@ -132,7 +132,7 @@ def resample(
 
     groups: (n,) labels; whole groups are drawn (cluster bootstrap). within: then the units within each drawn group are
     drawn too, as many as it has (two levels). The spread of group means already holds what units add to it, so two
-    levels widen an interval where groups are small: use them when units would be drawn anew in a new experiment.
+    levels widen an interval where groups are small: use them when units would be drawn again in a new experiment.
     strata: (n,) labels, fixed; units (or groups) are drawn within each, as many as it has.
     """
     check_count("n_replicates", n_replicates, 1)

@@ -126,7 +126,7 @@ def pearson(x: Any, y: Any) -> Statistic:
 
 
 def spearman(x: Any, y: Any) -> Statistic:
-    """Spearman's rank correlation of x and y, as `pearson`; ranks are taken anew in each row, ties share theirs."""
+    """Spearman's rank correlation of x and y, as `pearson`; ranks are taken again in each row, ties share theirs."""
     first, second = pair(x, y, n_least=2)
     n, shape = len(first), np.broadcast_shapes(first.shape[1:], second.shape[1:])
     a, b = (array.reshape(n, -1) for array in (first, second))

@@ -30,7 +30,9 @@ def write_study(folder: Path, title: str, text: str, show: Show, published: Numb
     figures = [
         Figure.of_plot(shown.figure, shown.caption, name=shown.name, pixels=shown.pixels) for shown in show(record)
     ]
-    chapter = Chapter(f"On {record.data}", (text,), figures, tables=[scores_beside_published(record)] if record.scores else [])
+    chapter = Chapter(
+        f"On {record.data}", (text,), figures, tables=[scores_beside_published(record)] if record.scores else []
+    )
     return write_page(
         folder / "index.html", title, LEAD, [chapter], "The run folder holds every record and score.",
         verdict=study_verdict(record), made=[("study", record.name), *how_made([folder])], figures="figures",

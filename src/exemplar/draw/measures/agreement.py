@@ -1,7 +1,7 @@
 """How well two ways to score agree over concepts: correlations and slopes, their intervals over concepts and critics' seeds.
 
 A side is (s, k): what each of s critics of one recipe says of each of k concepts (or units grouped by concept). Both
-concepts and critics are drawn again; a replicate is the mean over the pairs of critics that were drawn.
+concepts and critics are resampled; a replicate is the mean over the pairs of critics that were drawn.
 """
 
 from __future__ import annotations

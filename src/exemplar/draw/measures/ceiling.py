@@ -16,7 +16,7 @@ from exemplar.stats import Estimate
 def drawer_halves(makers: np.ndarray, n_splits: int, *, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """Two halves of each concept's drawings, n_splits times: places (k, n_splits, n // 2), twice.
 
-    makers: (k, n) whole numbers, who made each drawing. All makers are lined up by lot, once a pair of splits; a concept's
+    makers: (k, n) whole numbers, who made each drawing. All makers are lined up at random, once per pair of splits; a concept's
     first half are those of its drawings whose makers come first, the other half those whose makers come last, and in the
     next split the halves trade places. An odd one in the middle is left out.
     """
@@ -47,7 +47,7 @@ def half_spreads(features: np.ndarray, places: np.ndarray) -> np.ndarray:
 
 def reliability(first: np.ndarray, second: np.ndarray, *, weights: np.ndarray) -> Estimate | None:
     """How well a score's differences between concepts repeat: Pearson's r of two halves, mean over splits, then what it
-    would be with all drawings (Spearman–Brown). first, second: (k, splits); weights: (r, k), concepts drawn again.
+    would be with all drawings (Spearman–Brown). first, second: (k, splits); weights: (r, k), concepts resampled.
 
     None where concepts differ too little, or too few of them, to tell.
     """

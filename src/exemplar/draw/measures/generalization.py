@@ -18,7 +18,7 @@ from exemplar.errors import UserError
 from exemplar.stats import Estimate
 
 DEGREE = 2
-FEW = 10  # drawings a bin, of each concept; the paper has 50 and calls 2 meaningless
+FEW = 10  # drawings per bin, of each concept; the paper has 50 and calls 2 meaningless
 GRID = 201  # places at which curves are compared
 
 
@@ -49,8 +49,8 @@ class Curve:
         if self.n_drawings >= FEW * len(self.originality):
             return ""
         return (
-            f"the generalization curve rests on {self.n_drawings} drawings a concept in {len(self.originality)} bins, too few "
-            "to mean much: take it for an illustration"
+            f"the generalization curve rests on {self.n_drawings} drawings per concept in {len(self.originality)} bins, too "
+            "few to mean much: take it for an illustration"
         )
 
     def at(self, originality: np.ndarray) -> Estimate:
@@ -80,13 +80,13 @@ def generalization_curve(
     """The curve of one agent. originality, recognised: (k, n) of each drawing.
 
     n_bins: of each concept's drawings, sorted by originality, as equal as can be; at most n. weights: (n_replicates, k)
-    from `stats.resample`, concepts drawn again.
+    from `stats.resample`, concepts resampled.
     """
     k, n = originality.shape
     if n_bins < DEGREE + 1:
         raise UserError(f"a curve of degree {DEGREE} needs {DEGREE + 1} bins or more, not {n_bins}")
     if n < DEGREE + 1:
-        raise UserError(f"a generalization curve needs {DEGREE + 1} drawings a concept or more, there are {n}")
+        raise UserError(f"a generalization curve needs {DEGREE + 1} drawings per concept or more, there are {n}")
     order = np.argsort(originality, axis=1, kind="stable")
     edges = np.linspace(0, n, min(n_bins, n) + 1).round().astype(int)
     points = np.stack(  # (2, k, b)

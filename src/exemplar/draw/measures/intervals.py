@@ -1,6 +1,6 @@
 """How certain a score is: a measure, known of each drawing by each critic, becomes scores with their intervals.
 
-Overall, an interval is over concepts and over critics, both drawn again; of one concept, over drawings by jackknife, and over
+Overall, an interval is over concepts and over critics, both resampled; of one concept, over drawings by jackknife, and over
 critics.
 """
 
@@ -56,7 +56,7 @@ class Resamples:
 
 
 def sample_resamples(n_concepts: int, n_critics: int, n: int, rng: np.random.Generator) -> Resamples:
-    """Concepts come first, so that they are the same whoever is judged, by however many critics."""
+    """Concepts come first, so that they are the same whoever drew, by however many critics."""
     concepts = stats.resample(n_concepts, n, rng=rng)
     return Resamples(concepts, rng.random((n, n_critics)))
 

@@ -41,10 +41,10 @@ class BuildConfig:
 
     def __post_init__(self) -> None:
         if self.n_drawings < 2:
-            raise UserError(f"{self.n_drawings} drawings a concept are too few: give at least 2, one is the exemplar")
+            raise UserError(f"{self.n_drawings} drawings per concept are too few: give at least 2, one is the exemplar")
         if self.n_drawings > self.filters.smallest:
             raise UserError(
-                f"{self.n_drawings} drawings a concept are more than the smallest cluster may have "
+                f"{self.n_drawings} drawings per concept are more than the smallest cluster may have "
                 f"({self.filters.smallest}): raise that, or keep fewer"
             )
         if not 0 < self.train_share < 1:
@@ -73,9 +73,9 @@ class Built:
 
 def build_data(out: Path | str, clusters: Clusters, config: BuildConfig | None = None, *, seed: int = 0) -> Built:
     """Judge the clusters and write the data set into a run's folder: quickdraw-fs-train.npz and -test.npz (images, concept,
-    group: the category, maker: the drawing's key, exemplar: a row a concept), clusters.json, and the scores."""
+    group: the category, maker: the drawing's key, exemplar: one row per concept), clusters.json, and the scores."""
     out, config = Path(out), config or BuildConfig()
-    built = _judged(out, clusters, config, seed)
+    built = _apply(out, clusters, config, seed)
     content = seeds.digest(clusters.words, clusters.size, clusters.spread, clusters.between)
     data = {f"clusters in {clusters.space}": content}
     with open_run(out, command=COMMAND, config=config, seed=seed, data=data) as run:
@@ -107,7 +107,7 @@ def load_task(path: Path | str, *, n: int | None = None) -> DrawingTask:
     )
 
 
-def _judged(folder: Path, clusters: Clusters, config: BuildConfig, seed: int) -> Built:
+def _apply(folder: Path, clusters: Clusters, config: BuildConfig, seed: int) -> Built:
     names = clusters.names
     for name in config.drop:
         if name not in names:

@@ -96,7 +96,7 @@ def _text(built: Built, values: dict[str, Any], scores: dict[str, Any], each: in
 
 
 def write_sheet(path: Path, built: Built, clusters: Clusters) -> Path:
-    """The page on which every cluster is looked at, by what happened to it."""
+    """The page on which every cluster is shown, by what happened to it."""
     counts, thresholds = built.counts(), built.filters
     why = {
         "too spread": f"Their drawings lie further than {thresholds.max_spread:.1f} from the centre on average: junk, drawings "

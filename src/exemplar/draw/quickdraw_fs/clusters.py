@@ -1,4 +1,4 @@
-"""Steps 1 to 4: each category's drawings, seen in a space and parted into clusters; a file a category in the run's folder."""
+"""Steps 1 to 4: each category's drawings, seen in a space and clustered; one file per category in the run's folder."""
 
 from __future__ import annotations
 
@@ -129,7 +129,8 @@ def cluster_folder(
     seed: int = 0,
     backend: engine.Backend | None = None,
 ) -> Clusters:
-    """Part every category of Quick, Draw! in a folder; killed and called again, it goes on. Memory holds one category a worker.
+    """Cluster every category of Quick, Draw! in a folder; killed and called again, it resumes. Memory holds one category per
+    worker.
 
     out: the run's folder.
     """
@@ -164,7 +165,7 @@ def load_clusters(folder: Path | str) -> Clusters:
     if about["command"] != COMMAND:
         raise UserError(f"{folder} holds a run of {about['command']}, not of {COMMAND}: give the folder of clusters")
     if about["provenance"].get("state") != "finished":
-        raise UserError(f"the clusters in {folder} are not finished: run the command that makes them again, it goes on")
+        raise UserError(f"the clusters in {folder} are not finished: run the command that makes them again, it resumes")
     arrays = read_npz(folder / "clusters.npz", word=("U", 1), size=("i", 2), spread=("f", 2), between=("f", 3))
     words = tuple(str(word) for word in arrays.pop("word"))
     return Clusters(folder, words, **arrays, space=about["config"]["space"], form=about["config"]["form"])

@@ -1,4 +1,4 @@
-"""The drawings of one category at a time, from the public files: a file a category, or files that hold many.
+"""The drawings of one category at a time, from the public files: one file per category, or files that hold many.
 
 A file that holds many categories is first dealt into one file a category, so that nothing has to be in memory at once.
 """

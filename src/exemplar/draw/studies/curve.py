@@ -61,7 +61,7 @@ CURVE = Study(
     "curve",
     "Recognizability along originality",
     "The generalization curve of {drawers} and how well a polynomial of degree 2 fits it (Boutin et al. 2023, App. "
-    "Q). With fewer than some hundred drawings a concept it is an illustration. The other rows of Table 9 are "
+    "Q). With fewer than some hundred drawings per concept it is an illustration. The other rows of Table 9 are "
     "generators'.",
     curve,
 )

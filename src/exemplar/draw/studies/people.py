@@ -77,7 +77,7 @@ KEPT = KeptResult(
     "offset, and the same numbers come out clearly smaller, diversity at little more than half. Diversity that is not "
     "normalised has a scale of its own in every training: 1.75 beside 1.29 says nothing. Which critics ship was "
     "decided by spread, originality and the cosines of the next result, on these characters and with the published "
-    "numbers in view: that those agree is no evidence of its own; recognizability was looked at afterwards.",
+    "numbers in view: that those agree is no evidence of its own; recognizability was read afterwards.",
     compute=humans_result,
     published={
         ("diversity", "people, moderate views, divided by a drawing's own deviation"): Number(
