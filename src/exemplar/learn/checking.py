@@ -67,7 +67,7 @@ def answer_check(given: Any) -> Answer:
     remarks = [finding.sentence for finding in checked.findings if not finding.failure]
     choices = " and ".join(map(str, checked.choices))
     head = f"{checked.name}, checked with {choices} choices: " if checked.choices else f"{checked.name}: "
-    head += "it keeps the contract." if checked.passes else f"{len(failures)} of the contract's promises are broken."
+    head += "it keeps the contract." if checked.passes else "it breaks the contract."
     lines = [head, *(f"broken: {sentence}" for sentence in failures), *(f"remark: {sentence}" for sentence in remarks)]
     values = {"agent": checked.name, "passes": checked.passes, "choices": list(checked.choices)}
     values |= {"findings": failures, "remarks": remarks}

@@ -43,7 +43,7 @@ def _shares(table: np.ndarray, weights: np.ndarray) -> np.ndarray:
     by_encoder = table.mean(axis=1)
     by_rule = weights @ table / total[:, None]
     centre = by_rule.mean(axis=1)
-    with np.errstate(invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore"):  # a resample of one encoder alone has no variance
         whole = (weights @ (table**2)).sum(axis=1) - total * table.shape[1] * centre**2
         encoder = table.shape[1] * (weights @ by_encoder**2 - total * centre**2)
         rule = total * ((by_rule - centre[:, None]) ** 2).sum(axis=1)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ from exemplar.learn.tasks import ObjectLearning, OneShot, Sessions
 from exemplar.records import Drawings
 from exemplar.report.resizing import resize
 from exemplar.spaces.ball import Ball, fit_ball
-from exemplar.spaces.stages import SPARSE, encode_stages, list_stages
+from exemplar.spaces.stages import SPARSE, Encoder, encode_layers, list_stages, load_encoder
 
 PIXELS = "pixels"  # the images themselves: what an encoding stage must be better than
 LEARNING, ONE_SHOT, WARM_UP = (
@@ -90,8 +91,15 @@ def encode(encoders: Sequence[str], images: np.ndarray) -> Iterator[tuple[str, n
             flat = torch.from_numpy(images.reshape(len(images), -1)).float() / 255
             yield PIXELS, SPARSE.draw(flat.shape[1])(flat).numpy()
         else:
-            mine = [name for name in encoders if network_of(name) == network]
-            yield from encode_stages(mine, images, device="cpu").items()
+            layers = [name.rpartition("/")[2] for name in encoders if network_of(name) == network]
+            found = encode_layers(_load(network), layers, images, device="cpu")
+            yield from ((f"{network}/{layer}", features) for layer, features in found.items())
+
+
+@cache
+def _load(network: str) -> Encoder:
+    """Once per process, however many jobs it does."""
+    return load_encoder(network)
 
 
 def fit_balls(job: WarmUpJob) -> dict[str, Any]:
