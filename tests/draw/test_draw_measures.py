@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import ortho_group
+from scipy.stats import gaussian_kde, ortho_group
 
 from exemplar import seeds, stats
 from exemplar.draw.measures import ceiling, diversity, neighbours, originality, recognizability
@@ -156,6 +156,7 @@ def test_originality_does_not_depend_on_turning_or_moving_the_space(seed):
 def test_the_density_of_originality_has_the_area_one_and_follows_the_values():
     values = seeds.rng("density").gamma(4, 0.1, (20, 50))
     places, height = originality.density(values)
+    assert height == pytest.approx(gaussian_kde(values.ravel())(places), rel=1e-9)
     assert np.trapezoid(height, places) == pytest.approx(1, abs=0.01)
     assert abs(places[height.argmax()] - 0.3) < 0.1
     assert (originality.density(np.zeros((2, 3)))[1] == 0).all()

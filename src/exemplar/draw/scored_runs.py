@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from exemplar.draw.figures.plots import FittedCurve
 from exemplar.errors import UserError, shortened
 from exemplar.files import npz_names, read_npz
 from exemplar.records import Score
@@ -24,6 +23,23 @@ ARRAYS = {
     "concepts": ("U", 1), "exemplars": ("u", 3), "originality": ("f", 2), "recognised": ("f", 2), "density": ("f", 1),
     "density_at": ("f", 1), "agent": ("U", 0), "notes": ("U", 1),
 }  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class FittedCurve:
+    """Recognizability at growing originality. originality, recognised, lo, hi: (bins,) the points and their intervals;
+    fit_at, fit, fit_lo, fit_hi: (places,) the curve through them and its band."""
+
+    originality: np.ndarray
+    recognised: np.ndarray
+    lo: np.ndarray
+    hi: np.ndarray
+    fit_at: np.ndarray
+    fit: np.ndarray
+    fit_lo: np.ndarray
+    fit_hi: np.ndarray
+
+
 CURVE = [field.name for field in fields(FittedCurve)]
 
 

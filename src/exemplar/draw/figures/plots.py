@@ -17,6 +17,7 @@ from matplotlib.offsetbox import AnnotationBbox, OffsetImage
 from matplotlib.patches import Rectangle
 
 from exemplar.draw.figures.drawers import is_own_drawers
+from exemplar.draw.scored_runs import FittedCurve
 from exemplar.records import Score
 from exemplar.report.figures import ACCENT, DPI, HUES, INK, QUIET, styled
 from exemplar.report.figures import render as render
@@ -28,21 +29,6 @@ CELL, GAP = 64, 6  # px of a drawing on a sheet, and between two
 ROUNDING = 1e-9  # relative: what lies on the border of a step is in it
 RINGS = np.outer(10.0 ** np.arange(-4, 5), (1, 2, 5)).ravel()  # distances a radar may mark
 N_ALONG = 16  # drawings on a strip, from one end of the axis to the other
-
-
-@dataclass(frozen=True, eq=False)
-class FittedCurve:
-    """Recognizability at growing originality. originality, recognised, lo, hi: (bins,) the points and their intervals;
-    fit_at, fit, fit_lo, fit_hi: (places,) the curve through them and its band."""
-
-    originality: np.ndarray
-    recognised: np.ndarray
-    lo: np.ndarray
-    hi: np.ndarray
-    fit_at: np.ndarray
-    fit: np.ndarray
-    fit_lo: np.ndarray
-    fit_hi: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
