@@ -21,9 +21,10 @@ from exemplar import seeds
 from exemplar.errors import UserError
 from exemplar.images.catalogue import load
 from exemplar.images.concepts import ConceptSet
+from exemplar.spaces.pretrained import load_encoder
 from exemplar.spaces.projection import PROJECTIONS, Projection
 from exemplar.spaces.space import NetworkSpace
-from exemplar.spaces.stages import encode_layers, list_stages, load_encoder
+from exemplar.spaces.stages import encode_layers, list_stages
 from exemplar.spaces.zoo import load_space
 from record import Row, rated, record, timed
 

@@ -17,16 +17,16 @@ import numpy as np
 import torch
 from torch import nn
 
-from exemplar.spaces.recipes import find_recipe, make_images, speed_options
-from exemplar.spaces.training.images import Images
+from exemplar.spaces.recipes import find_recipe, make_images
+from exemplar.spaces.training.images import TrainingImages
 from exemplar.spaces.training.loop import train
-from exemplar.spaces.training.steps import Objective
+from exemplar.spaces.training.objective import Objective
 from record import Row, record
 
 GOAL, EVERY = 0.97, 100
 
 
-def export(path: Path, images: Images) -> None:
+def export(path: Path, images: TrainingImages) -> None:
     parts: dict[str, Any] = {}
     for part, there in (("train", images), ("test", images.held_out)):
         assert there is not None and there.exemplar is not None
@@ -40,14 +40,14 @@ def export(path: Path, images: Images) -> None:
     np.savez_compressed(path, **parts)
 
 
-def read(path: Path) -> Images:
-    held_out: Images | None = None
+def read(path: Path) -> TrainingImages:
+    held_out: TrainingImages | None = None
     with np.load(path) as file:
         for part in ("test", "train"):
             side, label = int(file[f"{part}_side"]), file[f"{part}_label"]
             pixels = np.unpackbits(file[f"{part}_bits"], axis=1, count=side * side).reshape(-1, side, side) * 255
             names = [f"{part} {k}" for k in range(label.max() + 1)]
-            held_out = Images.of(pixels, label, names, file[f"{part}_exemplar"], held_out)
+            held_out = TrainingImages.of(pixels, label, names, file[f"{part}_exemplar"], held_out)
     assert held_out is not None
     return held_out
 
@@ -62,7 +62,7 @@ class Clocked:
     def __getattr__(self, name: str) -> Any:
         return getattr(self.objective, name)
 
-    def validate(self, network: nn.Module, data: Images, rng: torch.Generator) -> dict[str, float]:
+    def validate(self, network: nn.Module, data: TrainingImages, rng: torch.Generator) -> dict[str, float]:
         found = self.objective.validate(network, data, rng)
         self.evaluations.append((time.perf_counter() - self.start, found["accuracy_exemplar"]))
         return found
@@ -88,7 +88,7 @@ def main() -> None:
     print(f"on {torch.cuda.get_device_name() if device == 'cuda' else 'the CPU'}, evaluated every {EVERY} steps")
     for seed in range(given.seeds):
         objective: Any = Clocked(recipe.objective)
-        steps, options = given.most, speed_options(recipe, device)
+        steps, options = given.most, recipe.speed_options(device)
         train(objective, images, steps=steps, seed=seed, every=EVERY, device=device, **options)
         reached = [k for k, (_, accuracy) in enumerate(objective.evaluations) if accuracy >= GOAL]
         if not reached:

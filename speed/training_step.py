@@ -22,9 +22,9 @@ from exemplar import seeds
 from exemplar.spaces.networks.conv4 import Conv4
 from exemplar.spaces.objectives.protonet import ProtoNet
 from exemplar.spaces.objectives.simclr import SimClr, contrast
-from exemplar.spaces.training.images import Images
+from exemplar.spaces.training.images import TrainingImages
 from exemplar.spaces.training.loop import train
-from exemplar.spaces.training.steps import Objective
+from exemplar.spaces.training.objective import Objective
 from record import ONE_CORE, Row, record, timed
 
 SIZE, N_CLASSES, N_EACH = 50, 300, 20
@@ -140,7 +140,7 @@ def main() -> None:
     rng = seeds.rng("speed", "training step")
     pixels = (rng.random((N_CLASSES, N_EACH, SIZE, SIZE)) < 0.1).astype(np.uint8) * 255
     flat, label = pixels.reshape(-1, SIZE, SIZE), np.arange(N_CLASSES).repeat(N_EACH)
-    data = Images.of(flat, label, [str(k) for k in range(N_CLASSES)], np.arange(N_CLASSES) * N_EACH)
+    data = TrainingImages.of(flat, label, [str(k) for k in range(N_CLASSES)], np.arange(N_CLASSES) * N_EACH)
     peers: list[tuple[Objective, Callable[..., None]]] = [(ProtoNet(), plain_protonet), (SimClr(), plain_simclr)]
     print(f"{'on ' + (torch.cuda.get_device_name() if GPU else 'one CPU thread'):44}{'ms per step':>12}{'ratio':>8}")
     rows: list[Row] = []
@@ -166,7 +166,7 @@ def main() -> None:
     )
 
 
-def time_training(objective: Objective, data: Images, options: dict[str, Any]) -> float:
+def time_training(objective: Objective, data: TrainingImages, options: dict[str, Any]) -> float:
     """Seconds per step of ours."""
     watch = Watch()
     watched: Any = Watched(objective, watch)
@@ -174,7 +174,7 @@ def time_training(objective: Objective, data: Images, options: dict[str, Any]) -
     return watch.seconds_per_step
 
 
-def where_time_goes(objective: Objective, data: Images) -> str:
+def where_time_goes(objective: Objective, data: TrainingImages) -> str:
     """The kernels of a step that take longest, in microseconds per step and how often; what is replayed are the same ones."""
     n = 20
     with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as profile:

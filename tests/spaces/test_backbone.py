@@ -15,35 +15,34 @@ from torch.nn import functional
 
 from exemplar import seeds
 from exemplar.errors import UserError
+from exemplar.spaces.networks import BACKBONE, NETWORKS, build_backbone, build_network, list_networks
+from exemplar.spaces.networks.conv4 import Conv64
 from exemplar.spaces.networks.densenet import DenseNet
 from exemplar.spaces.networks.wide_resnet import WideResNet
 from exemplar.spaces.objectives.pretraining import (
-    BACKBONES,
     REACH,
-    Conv64,
     Learner,
     Pretraining,
     crops,
     jittered,
     task_accuracies,
 )
-from exemplar.spaces.training.images import Images
+from exemplar.spaces.training.images import TrainingImages
 from exemplar.spaces.training.loop import train
-from exemplar.spaces.zoo import build_network
 
 
 def n_parameters(network: nn.Module) -> int:
     return sum(p.numel() for p in network.parameters())
 
 
-def patches(n_classes: int = 6, n_each: int = 24, size: int = 16) -> Images:
+def patches(n_classes: int = 6, n_each: int = 24, size: int = 16) -> TrainingImages:
     """Classes told apart by colour and by the place of a bright patch; noise, so that no two images are the same."""
     rng = seeds.rng("patches", n_classes, n_each, size)
     label = np.arange(n_classes).repeat(n_each)
     pixels = rng.integers(0, 80, (len(label), size, size, 3), dtype=np.uint8)
     for row, k in enumerate(label):
         pixels[row, 2:7, 2 + k : 8 + k, k % 3] = 230
-    return Images.of(pixels, label, [f"patch {k}" for k in range(n_classes)])
+    return TrainingImages.of(pixels, label, [f"patch {k}" for k in range(n_classes)])
 
 
 def test_backbones_have_as_many_parameters_as_they_should() -> None:
@@ -56,21 +55,22 @@ def test_backbones_have_as_many_parameters_as_they_should() -> None:
 
 @pytest.mark.parametrize(("name", "n_features"), [("wrn28-4", 256), ("densenet", 308), ("conv4-64", 256)])
 def test_a_backbone_gives_features_that_are_nowhere_below_0(name: str, n_features: int) -> None:
-    _, make, config = BACKBONES[name]
-    backbone = make(**config, channels=3, size=32).eval()
+    backbone = build_backbone(name, (3, 32, 32)).eval()
     with torch.no_grad():
         features = backbone(torch.rand((2, 3, 32, 32), generator=seeds.torch_rng("features")))
     assert features.shape == (2, n_features) == (2, backbone.n_features)
     assert (features >= 0).all() and (features > 0).any()
 
 
-@pytest.mark.parametrize("name", BACKBONES)
+@pytest.mark.parametrize("name", list_networks(BACKBONE))
 def test_a_backbone_that_is_trained_is_the_one_the_zoo_builds_to_load_it(name: str) -> None:
-    data, (architecture, _, config) = patches(), BACKBONES[name]
+    data, objective = patches(), Pretraining(name, batch=8)
     with torch.device("meta"):  # millions of weights are not asked for
-        trained = Pretraining(name, batch=8).build(data).backbone
-        loaded = build_network(architecture, {**config, "channels": 3, "size": 16})
-    assert str(trained) == str(loaded)
+        trained = objective.build(data)
+        kept = objective.part_to_keep(trained, data.shape)
+        loaded = build_network(kept.architecture, kept.config)
+    assert kept.module is trained.backbone and str(kept.module) == str(loaded)
+    assert kept.architecture == (NETWORKS[name].architecture or name)
 
 
 def test_a_wide_block_is_normalise_relu_convolve_twice_and_add() -> None:
@@ -163,7 +163,7 @@ def test_the_loss_counts_mixed_images_for_both_classes_and_turns_for_the_turned_
 ) -> None:
     data, objective = patches(), Pretraining("conv4-64", batch=12, steps=100, turn_weight=0.5, jitter=0.0)
     network, rows = Spy(Conv64(3, 16), 6), torch.arange(0, 120, 10)
-    monkeypatch.setattr(Images, "sample", lambda self, n, rng: rows)
+    monkeypatch.setattr(TrainingImages, "sample", lambda self, n, rng: rows)
     loss, metrics = objective.loss(network, data, seeds.torch_rng("loss"), step)
     share = float(network.mix.sum())
     assert (share > 0) == (step == 99) and int((network.mix > 0).sum()) == (step == 99)

@@ -13,16 +13,17 @@ from torch import nn
 
 from exemplar import seeds
 from exemplar.errors import UserError
+from exemplar.spaces.networks import CRITIC, build_critic, list_networks
 from exemplar.spaces.networks.conv4 import Conv4
-from exemplar.spaces.networks.quickdraw import CRITICS, Conv3, ResNet, critic
+from exemplar.spaces.networks.quickdraw import Conv3, ResNet
 from exemplar.spaces.objectives.calibration import calibrated_loss
 from exemplar.spaces.objectives.classifier import Classifier
 from exemplar.spaces.objectives.protonet import ProtoNet, accuracies, chance_of_nearest, sample_drawings
 from exemplar.spaces.objectives.simclr import SimClr, contrast
-from exemplar.spaces.training.images import Images
+from exemplar.spaces.training.images import TrainingImages
 
 
-def dots(n_classes: int = 24, n_each: int = 6, size: int = 16, *, exemplars: bool = True) -> Images:
+def dots(n_classes: int = 24, n_each: int = 6, size: int = 16, *, exemplars: bool = True) -> TrainingImages:
     """Classes told apart by the place of a bright square; no two drawings of one are the same."""
     rng = seeds.rng("dots", n_classes, n_each, size)
     pixels = rng.integers(0, 40, (n_classes * n_each, size, size), dtype=np.uint8)
@@ -30,7 +31,7 @@ def dots(n_classes: int = 24, n_each: int = 6, size: int = 16, *, exemplars: boo
     for row, k in enumerate(label):
         pixels[row, 3 * (k // 5) : 3 * (k // 5) + 3, 3 * (k % 5) : 3 * (k % 5) + 3] = 255
     exemplar = np.arange(n_classes) * n_each + 2 if exemplars else None
-    return Images.of(pixels, label, [f"place {k}" for k in range(n_classes)], exemplar)
+    return TrainingImages.of(pixels, label, [f"place {k}" for k in range(n_classes)], exemplar)
 
 
 class Pixels(nn.Module):
@@ -55,9 +56,9 @@ def test_conv4_sees_50_and_48_px_through_the_same_576_numbers() -> None:
     assert Conv4(50).feature.in_features == Conv4(48).feature.in_features == 576
 
 
-@pytest.mark.parametrize("name", CRITICS)
+@pytest.mark.parametrize("name", list_networks(CRITIC))
 def test_a_critic_gives_256_features_before_any_relu_and_128_outputs(name: str) -> None:
-    network = critic(name, (1, 48, 48)).eval()
+    network = build_critic(name, (1, 48, 48)).eval()
     caught = []
     network.feature.register_forward_hook(lambda layer, given, result: caught.append(result.clone()))
     images = torch.rand(3, 1, 48, 48, generator=seeds.torch_rng("critic"))
@@ -69,7 +70,7 @@ def test_a_critic_gives_256_features_before_any_relu_and_128_outputs(name: str) 
 
 @pytest.mark.parametrize("name", ["conv4", "conv3-wide"])
 def test_with_the_tables_relu_features_that_are_all_negative_leave_nothing_but_the_bias(name: str) -> None:
-    table, coded = critic(name, (1, 48, 48)).eval(), critic(f"{name}-linear", (1, 48, 48)).eval()
+    table, coded = build_critic(name, (1, 48, 48)).eval(), build_critic(f"{name}-linear", (1, 48, 48)).eval()
     for network in (table, coded):
         nn.init.constant_(network.feature.bias, -1e4)
     images = torch.rand(2, 1, 48, 48, generator=seeds.torch_rng("negative"))
@@ -81,7 +82,7 @@ def test_with_the_tables_relu_features_that_are_all_negative_leave_nothing_but_t
 
 def test_the_critics_that_ship_and_the_tables_differ_in_no_parameter() -> None:
     for name in ("conv4", "conv3-wide"):
-        table, coded = critic(name, (1, 48, 48)), critic(f"{name}-linear", (1, 48, 48))
+        table, coded = build_critic(name, (1, 48, 48)), build_critic(f"{name}-linear", (1, 48, 48))
         assert {k: v.shape for k, v in table.state_dict().items()} == {
             k: v.shape for k, v in coded.state_dict().items()
         }
@@ -119,11 +120,11 @@ def test_the_residual_network_leaves_6_by_6_places_before_it_pools() -> None:
 
 def test_critics_refuse_images_they_cannot_see() -> None:
     with pytest.raises(UserError, match="at least 16 px"):
-        critic("conv4", (1, 12, 12))
+        build_critic("conv4", (1, 12, 12))
     with pytest.raises(UserError, match="square"):
-        critic("conv4", (1, 50, 48))
+        build_critic("conv4", (1, 50, 48))
     with pytest.raises(UserError, match="did you mean conv4"):
-        critic("conv5", (1, 50, 50))
+        build_critic("conv5", (1, 50, 50))
 
 
 def test_contrast_agrees_with_the_definition_written_out() -> None:
@@ -187,7 +188,7 @@ def test_drawings_of_an_episode_are_distinct_and_of_their_class(n: int, exemplar
 def test_every_drawing_is_as_likely_to_be_chosen_as_any_other() -> None:
     """Also in a class with fewer drawings than the others."""
     whole = dots(exemplars=False)
-    data = Images(whole.pixels[2:], whole.label[2:], whole.names)  # class 0 is left with 4
+    data = TrainingImages(whole.pixels[2:], whole.label[2:], whole.names)  # class 0 is left with 4
     rows = sample_drawings(data, torch.zeros(4000, dtype=torch.int64), 2, seeds.torch_rng("fair"))
     share = rows.flatten().bincount(minlength=4) / 4000
     assert share.shape == (4,) and (share - 0.5).abs().max() < 0.04  # 5 standard errors
@@ -245,7 +246,9 @@ def test_a_class_without_queries_does_not_count() -> None:
     keep = torch.ones(len(data.pixels), dtype=torch.bool)
     keep[data.rows[5][data.rows[5] != data.exemplar[5]]] = False  # type: ignore[index]
     place = keep.cumsum(0) - 1
-    fewer = Images.of(data.pixels[keep, 0].numpy(), data.label[keep].numpy(), data.names, place[data.exemplar].numpy())
+    fewer = TrainingImages.of(
+        data.pixels[keep, 0].numpy(), data.label[keep].numpy(), data.names, place[data.exemplar].numpy()
+    )
     features = torch.ones(int(keep.sum()), 2)
     features[fewer.exemplar, 0] = 1 + torch.arange(24.0)
     found = accuracies(features, fewer, seeds.torch_rng("ties"), ways=24)
@@ -257,7 +260,7 @@ def test_new_classes_move_all_drawings_of_a_class_alike() -> None:
     """Copies of one drawing stay copies within a class of an episode, and differ between classes."""
     pixels = np.zeros((20, 16, 16), np.uint8)
     pixels[:, 4:8, 3:12] = 255
-    data = Images.of(pixels, np.arange(4).repeat(5), list("abcd"))
+    data = TrainingImages.of(pixels, np.arange(4).repeat(5), list("abcd"))
     network = Pixels()
     ProtoNet(ways=4, queries=4, new_classes="quickdraw-protonet").loss(network, data, seeds.torch_rng("new"), 0)
     seen = network.seen.view(4, 5, -1)
@@ -268,7 +271,7 @@ def test_new_classes_move_all_drawings_of_a_class_alike() -> None:
 def test_new_classes_that_are_the_same_for_all_move_an_episode_alike_and_another_otherwise() -> None:
     pixels = np.zeros((20, 16, 16), np.uint8)
     pixels[:, 4:8, 3:12] = 255
-    data, network = Images.of(pixels, np.arange(4).repeat(5), list("abcd")), Pixels()
+    data, network = TrainingImages.of(pixels, np.arange(4).repeat(5), list("abcd")), Pixels()
     objective = ProtoNet(ways=4, queries=4, episodes=3, new_classes="quickdraw-protonet", same_for_all=True)
     objective.loss(network, data, seeds.torch_rng("same"), 0)
     seen = network.seen.view(3, 20, -1)
@@ -306,7 +309,7 @@ def test_an_objective_refuses_data_it_cannot_use(objective: ProtoNet | SimClr | 
 
 def test_a_classifier_is_tested_on_its_own_classes_only() -> None:
     data = dots()
-    others = Images(data.pixels, data.label, tuple(reversed(data.names)))
+    others = TrainingImages(data.pixels, data.label, tuple(reversed(data.names)))
     with pytest.raises(UserError, match="its own classes"):
-        Classifier(batch=8).build(Images(data.pixels, data.label, data.names, held_out=others))
+        Classifier(batch=8).build(TrainingImages(data.pixels, data.label, data.names, held_out=others))
     assert Classifier(batch=8).build(data).last.out_features == 24

@@ -16,9 +16,10 @@ from torch.nn import functional
 
 from exemplar import seeds
 from exemplar.errors import UserError
+from exemplar.spaces.networks.adapted import build_learner
 from exemplar.spaces.objectives import maml as meta
-from exemplar.spaces.objectives.maml import Maml, adapt, learner, logits, slopes
-from exemplar.spaces.training.images import Images
+from exemplar.spaces.objectives.maml import Maml, adapt, logits, slopes
+from exemplar.spaces.training.images import TrainingImages
 from exemplar.spaces.training.loop import train
 
 
@@ -37,7 +38,7 @@ def squared(outputs: Tensor, target: Tensor) -> Tensor:
     return 0.5 * (outputs - target).square().sum()
 
 
-def strokes(n_classes: int = 12, n_each: int = 8, size: int = 16, *, exemplars: bool = True) -> Images:
+def strokes(n_classes: int = 12, n_each: int = 8, size: int = 16, *, exemplars: bool = True) -> TrainingImages:
     """Classes told apart by where two bright bars cross, with noise."""
     rng = seeds.rng("strokes", n_classes, n_each, size)
     label = np.arange(n_classes).repeat(n_each)
@@ -46,7 +47,7 @@ def strokes(n_classes: int = 12, n_each: int = 8, size: int = 16, *, exemplars: 
         pixels[row, 3 * (k % 4) + 2 : 3 * (k % 4) + 4] = 255
         pixels[row, :, 4 * (k // 4) + 2 : 4 * (k // 4) + 4] = 255
     exemplar = np.arange(n_classes) * n_each if exemplars else None
-    return Images.of(pixels, label, [f"cross {k}" for k in range(n_classes)], exemplar)
+    return TrainingImages.of(pixels, label, [f"cross {k}" for k in range(n_classes)], exemplar)
 
 
 @settings(deadline=None)
@@ -86,7 +87,7 @@ def naive_meta_loss(
 def test_meta_gradients_agree_with_a_plain_loop_of_autograd() -> None:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
-        network = learner(
+        network = build_learner(
             "conv4", 16, 1, 3
         ).double()  # in float32 the norms of three 1 × 1 maps round by more than 1e-5
     rng = seeds.torch_rng("meta-gradients")
@@ -109,7 +110,7 @@ def test_meta_gradients_agree_with_a_plain_loop_of_autograd() -> None:
 
 
 def test_tasks_adapted_together_know_nothing_of_each_other() -> None:
-    network, rng = learner("conv4", 16, 1, 4), seeds.torch_rng("apart")
+    network, rng = build_learner("conv4", 16, 1, 4), seeds.torch_rng("apart")
     support, query = (torch.rand((3, 4, 1, 16, 16), generator=rng) for _ in range(2))
     label = torch.arange(4).expand(3, -1)
     with torch.no_grad():
@@ -120,7 +121,7 @@ def test_tasks_adapted_together_know_nothing_of_each_other() -> None:
 
 
 def test_adapting_lowers_the_loss_on_the_support_and_leaves_the_network_alone() -> None:
-    network, rng = learner("conv4", 16, 1, 5), seeds.torch_rng("support")
+    network, rng = build_learner("conv4", 16, 1, 5), seeds.torch_rng("support")
     before = {name: p.detach().clone() for name, p in network.named_parameters()}
     support, label = torch.rand((2, 5, 1, 16, 16), generator=rng), torch.arange(5).expand(2, -1)
     with torch.no_grad():
@@ -141,18 +142,18 @@ def test_slopes_are_those_of_each_task_at_its_own_weights() -> None:
 
 
 def test_the_learner_is_the_critic_with_as_many_outputs_as_ways() -> None:
-    for network in (learner(), learner("conv4")):
+    for network in (build_learner(), build_learner("conv4")):
         assert sum(p.numel() for p in network.parameters()) == 292_544 - 257 * 128 + 257 * 20 == 264_788
         assert not list(network.buffers())  # batch normalisation keeps nothing from task to task
 
 
 def test_the_learner_is_the_one_that_maml_trains() -> None:
-    assert repr(learner(ways=5, size=16)) == repr(Maml(ways=5).build(strokes()))
+    assert repr(build_learner(ways=5, size=16)) == repr(Maml(ways=5).build(strokes()))
 
 
 def test_an_image_is_seen_beside_the_others_of_its_task() -> None:
     """Transductive: batch statistics are those of the queries shown together."""
-    network, rng = learner("conv4", 16, 1, 2).eval(), seeds.torch_rng("transductive")
+    network, rng = build_learner("conv4", 16, 1, 2).eval(), seeds.torch_rng("transductive")
     image, others = torch.rand((1, 1, 1, 16, 16), generator=rng), torch.rand((1, 3, 1, 16, 16), generator=rng)
     params = adapt(network, image, torch.zeros((1, 1), dtype=torch.int64), 0, 0.1)
     first, second = (logits(network, params, torch.cat((image, x), 1))[0, 0] for x in (others, others.square()))

@@ -212,7 +212,7 @@ def test_renaming_the_classes_renames_the_predictions(name: str) -> None:
 def test_many_tasks_in_chunks_are_the_tasks_one_by_one(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     x, y, queries = tasks(*WIDE, n_tasks=5)
     whole = EXACT[name](x, y, 3).log_p(queries)
-    monkeypatch.setattr("exemplar.spaces.readouts.CHUNK_BYTES", 1)
+    monkeypatch.setattr("exemplar.spaces.readouts.tensors.CHUNK_BYTES", 1)
     torch.testing.assert_close(EXACT[name](x, y, 3).log_p(queries), whole)
 
 

@@ -27,11 +27,10 @@ from exemplar.spaces.recipes import (
     Recipe,
     find_recipe,
     make_images,
-    speed_options,
     train_space,
 )
 from exemplar.spaces.space import NetworkSpace
-from exemplar.spaces.training.images import Images
+from exemplar.spaces.training.images import TrainingImages
 from exemplar.spaces.zoo import list_spaces, load_card, load_space
 
 SHIPPED = list_spaces()
@@ -111,7 +110,7 @@ def test_a_card_says_what_its_recipe_says(name: str) -> None:
     assert card.training["exemplars"] == recipe.exemplars
     assert card.training["held_out"] == f"{recipe.data[0]}/{recipe.data[2]}"
     assert card.data == f"{recipe.data[0]}/{recipe.data[1]}"
-    assert card.layer == recipe.layer
+    assert card.layer == recipe.objective.layer
     assert card.input.size == (recipe.size, recipe.size)
     assert getattr(card.input, "threshold", None) == recipe.threshold
     assert card.curve[-1]["step"] == recipe.steps
@@ -172,7 +171,7 @@ def test_a_critic_scores_on_omniglot_what_its_card_says(name: str, real_data: An
     space = load_space(name, layer="last" if card.training["objective"] == "ProtoNet" else "feature")
     features = torch.from_numpy(space.encode(data, device="cpu"))
     rows = exemplars(card.training["exemplars"]) if card.training["exemplars"] else None
-    seen = Images.of(np.zeros((len(data), 1, 1), np.uint8), data.concept.code, data.concept.names, rows)
+    seen = TrainingImages.of(np.zeros((len(data), 1, 1), np.uint8), data.concept.code, data.concept.names, rows)
     found = accuracies(features, seen, seeds.torch_rng("golden"))
     # random support was another one in training: three standard errors of the difference of two means of 20 rounds
     tolerance = {"accuracy_exemplar": 0.002, "accuracy_random": 0.01}
@@ -224,15 +223,15 @@ def test_without_its_data_a_training_leaves_no_folder(tmp_path: Path, monkeypatc
     assert not list(tmp_path.iterdir())
 
 
-def dots(n_classes: int, n_each: int, shape: tuple[int, ...]) -> Images:
+def dots(n_classes: int, n_each: int, shape: tuple[int, ...]) -> TrainingImages:
     """Noise in as many classes as an objective asks for, held out as well."""
     label = np.arange(n_classes).repeat(n_each)
     pixels = seeds.rng("dots", shape).integers(0, 2, (len(label), *shape), dtype=np.uint8) * 255
-    data = Images.of(pixels, label, [f"dots {k}" for k in range(n_classes)])
+    data = TrainingImages.of(pixels, label, [f"dots {k}" for k in range(n_classes)])
     return replace(data, held_out=data)
 
 
-def given_images(monkeypatch: pytest.MonkeyPatch, data: Images) -> None:
+def given_images(monkeypatch: pytest.MonkeyPatch, data: TrainingImages) -> None:
     monkeypatch.setattr("exemplar.spaces.recipes.make_images", lambda recipe, device: data)
 
 
@@ -243,7 +242,7 @@ def given_images(monkeypatch: pytest.MonkeyPatch, data: Images) -> None:
 def test_a_backbone_trained_for_another_number_of_steps_has_its_whole_schedule_within_them(
     name: str, steps: int
 ) -> None:
-    objective = RECIPES[name].lasting(steps).objective
+    objective = RECIPES[name].for_steps(steps).objective
     assert isinstance(objective, Pretraining)
     middle = (steps + objective.warm_up) // 2
     assert objective.rate(middle) == pytest.approx(0.5, abs=1e-3) and 0 < objective.rate(steps - 1) < 1e-4
@@ -302,17 +301,17 @@ def test_a_space_is_trained_on_two_devices_and_its_card_says_so(
 def test_steps_are_replayed_on_a_single_gpu_only(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("exemplar.spaces.recipes.find_device", lambda name: torch.device("cuda"))
     recipe = RECIPES["protonet-omniglot"]
-    assert speed_options(recipe, "cuda") == {"replay": True} and speed_options(recipe, "cuda", 2) == {"replay": False}
+    assert recipe.speed_options("cuda") == {"replay": True} and recipe.speed_options("cuda", 2) == {"replay": False}
 
 
 def test_exemplars_are_found_on_the_device_that_was_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
 
-    def looked(space: Any, data: ConceptSet, *, device: str = "auto") -> np.ndarray:
+    def encoded(space: Any, data: ConceptSet, *, device: str = "auto") -> np.ndarray:
         asked.append(device)
         return np.zeros((len(data), 2), np.float32)
 
-    monkeypatch.setattr("exemplar.spaces.space.encode_kept", looked)
+    monkeypatch.setattr("exemplar.spaces.encoding.encode_kept", encoded)
     recipe = Recipe(ProtoNet(), ("glyphs", "weak-test", "weak-test"), 2, exemplars="simclr-glyphs-s0")
     make_images(recipe, device="cpu")
     assert asked == ["cpu", "cpu"]

@@ -13,9 +13,10 @@ from exemplar import seeds
 from exemplar.errors import UserError
 from exemplar.images.concepts import ConceptSet
 from exemplar.spaces.devices import find_device
-from exemplar.spaces.encoding import encode_in_parts
+from exemplar.spaces.encoding import encode_kept
+from exemplar.spaces.identity import KNOWN
 from exemplar.spaces.inputs import DrawingInput, Input, PhotoInput
-from exemplar.spaces.space import KNOWN, NetworkSpace, PixelSpace, Space, encode_kept
+from exemplar.spaces.space import NetworkSpace, PixelSpace, Space
 
 
 class Tiny(nn.Module):
@@ -36,7 +37,7 @@ class Tiny(nn.Module):
 @pytest.fixture(autouse=True)
 def _known_here(monkeypatch: pytest.MonkeyPatch) -> None:
     """Networks of this file count as a package's, except where a test says otherwise."""
-    monkeypatch.setattr("exemplar.spaces.space.KNOWN", (*KNOWN, __name__.partition(".")[0]))
+    monkeypatch.setattr("exemplar.spaces.identity.KNOWN", (*KNOWN, __name__.partition(".")[0]))
 
 
 def tiny(layer: str = "", seed: int = 0, shown: Input | None = None, batch: int | None = None) -> NetworkSpace:
@@ -169,14 +170,13 @@ def _own_forward(network: nn.Module) -> nn.Module:
 def test_nothing_is_kept_of_a_network_with_code_of_one_s_own(
     own: Callable[[nn.Module], nn.Module], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("exemplar.spaces.space.KNOWN", KNOWN)
+    monkeypatch.setattr("exemplar.spaces.identity.KNOWN", KNOWN)
     monkeypatch.setenv("EXEMPLAR_CACHE", str(tmp_path))
     images, plain = concept_set(drawings()), nn.Sequential(nn.Flatten())
     assert NetworkSpace("plain", plain, DrawingInput((8, 8))).identity
     space = NetworkSpace("own", own(plain), DrawingInput((8, 8)))
     assert space.identity == ""
-    for encode in (encode_kept, encode_in_parts):
-        np.testing.assert_array_equal(encode(space, images, device="cpu"), space.encode(images, device="cpu"))
+    np.testing.assert_array_equal(encode_kept(space, images, device="cpu"), space.encode(images, device="cpu"))
     assert not list(tmp_path.iterdir())
 
 
@@ -267,7 +267,7 @@ def test_what_another_program_kept_is_made_anew(
 ) -> None:
     images = concept_set(drawings(40))
     encode_kept(counting, images, device="cpu", folder=tmp_path)
-    monkeypatch.setattr(f"exemplar.spaces.space.{changed}", lambda *_: "other")
+    monkeypatch.setattr(f"exemplar.spaces.feature_cache.{changed}", lambda *_: "other")
     for _ in range(2):
         encode_kept(counting, images, device="cpu", folder=tmp_path)
     assert counting.seen == [40, 40]
@@ -314,7 +314,7 @@ def test_a_bad_image_late_in_the_batch_is_found_too() -> None:
 
 
 def test_an_input_the_network_was_not_made_for() -> None:
-    with pytest.raises(UserError, match="cannot see images of 9 × 9 px with 1 channels"):
+    with pytest.raises(UserError, match="cannot take images of 9 × 9 px with 1 channels"):
         tiny(shown=DrawingInput((9, 9))).encode(drawings(), device="cpu")
 
 
@@ -324,7 +324,7 @@ def test_an_input_that_does_not_fit_into_memory(monkeypatch: pytest.MonkeyPatch)
 
     space, images = tiny(), drawings()
     monkeypatch.setattr(torch, "zeros", full)
-    with pytest.raises(UserError, match="cannot see images of 8 × 8 px .*allocate"):
+    with pytest.raises(UserError, match="cannot take images of 8 × 8 px .*allocate"):
         space.encode(images, device="cpu")
 
 

@@ -14,29 +14,30 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from exemplar import seeds
-from exemplar.cli.results import compute
 from exemplar.errors import UserError
 from exemplar.images.concepts import ConceptSet
 from exemplar.images.omniglot import load_omniglot_runs
 from exemplar.images.sources import obtain
 from exemplar.records import Drawings
-from exemplar.report.results import committed, differences
+from exemplar.results.computing import compute
+from exemplar.results.kept import differences, load_kept
 from exemplar.runs import load_scores, open_run
-from exemplar.spaces.figures import map_png, nearest_sheet, plot_s17, relative_loss
+from exemplar.spaces.figures import map_png, nearest_sheet, relative_loss
+from exemplar.spaces.loading import find_space
 from exemplar.spaces.objectives.classifier import Classifier
 from exemplar.spaces.objectives.protonet import ProtoNet
-from exemplar.spaces.studies import critics as studies
 from exemplar.spaces.studies import s17
-from exemplar.spaces.studies.critics import (
+from exemplar.spaces.studies.maml_vs_protonet import MamlJob, name_by_maml, sample_rounds
+from exemplar.spaces.studies.naming import (
+    PROTONETS,
     class_accuracies,
     distances,
     episode_accuracies,
-    flat_map,
-    name_official_run,
     random_supports,
-    sample_rounds,
 )
+from exemplar.spaces.studies.official_runs import name_official_run
 from exemplar.spaces.studies.s17 import hold_out_drawings, load_s17, train_s17
+from exemplar.spaces.tour import flat_map
 from exemplar.spaces.zoo import load_card
 
 
@@ -50,7 +51,7 @@ def cloud(n_classes: int, n_each: int, spread: float = 1.0) -> tuple[np.ndarray,
 
 
 def score(name: str, key: str, agent: str) -> float:
-    kept = committed(name)
+    kept = load_kept(name)
     assert kept is not None
     (found,) = [s.value for s in kept.scores if (s.name, s.agent) == (key, agent)]
     return found
@@ -123,24 +124,24 @@ def test_a_flat_map_keeps_the_distances_of_what_is_flat():
 
 def test_pixels_are_compared_as_in_the_images_chapter():
     images = ConceptSet.of("noise", seeds.rng("noise").integers(0, 256, (4, 40, 40), np.uint8), range(4))
-    features = studies.find_space("pixels").encode(images)
+    features = find_space("pixels").encode(images)
     small = images.resized(16).images.reshape(4, -1).astype(np.float32) / 255
     assert np.allclose(distances(features), 3**0.5 * distances(small), atol=1e-4)  # three channels that are alike
 
 
 def test_critics_that_have_seen_the_official_characters_are_refused(real_data):
     real_data("omniglot")
-    for space in studies.PROTONETS:
+    for space in PROTONETS:
         with pytest.raises(UserError, match="180 of these 200 concepts"):
             name_official_run(0, space)
     official = load_omniglot_runs(obtain("omniglot"))
-    assert np.isin(official.concept, load_card(studies.PROTONETS[0]).concepts).sum() == 360  # of 400 drawings to name
+    assert np.isin(official.concept, load_card(PROTONETS[0]).concepts).sum() == 360  # of 400 drawings to name
     assert name_official_run(0) <= 0.1
 
 
 def test_the_official_runs_come_out_the_same_again(real_data, tmp_path):
     real_data("omniglot")
-    kept = committed("official-runs-by-protonet")
+    kept = load_kept("official-runs-by-protonet")
     assert kept is not None
     assert differences(kept.scores, compute("official-runs-by-protonet", tmp_path / "run", kept.seed)[0]) == []
 
@@ -148,7 +149,7 @@ def test_the_official_runs_come_out_the_same_again(real_data, tmp_path):
 def test_protonet_reaches_what_was_asked_and_its_two_accuracies_agree():
     exact = score("protonet-accuracy", "accuracy_20_way", "mean of 3 seeds, exemplar as support")
     assert exact >= 0.978
-    kept = committed("protonet-accuracy")
+    kept = load_kept("protonet-accuracy")
     assert kept is not None
     (sampled,) = [s for s in kept.scores if s.n == 3750]
     assert abs(sampled.value - exact) < sampled.ci95[1] - sampled.ci95[0]  # four standard errors
@@ -156,7 +157,7 @@ def test_protonet_reaches_what_was_asked_and_its_two_accuracies_agree():
 
 def test_maml_learns_and_agrees_with_protonet():
     assert score("maml-vs-protonet", "accuracy_20_way", "MAML") >= 0.9
-    kept = committed("maml-vs-protonet")
+    kept = load_kept("maml-vs-protonet")
     assert kept is not None
     rank = next(s for s in kept.scores if s.name == "rank_correlation")
     assert rank.ci95[0] > 0
@@ -166,7 +167,7 @@ def test_maml_learns_and_agrees_with_protonet():
 def test_maml_names_its_own_support(real_data):
     real_data("omniglot")
     rows = np.arange(20)[:, None] * 20 + [0, 0]  # the query is the support itself
-    answer = studies.name_by_maml(studies.MamlJob(rows[None]))
+    answer = name_by_maml(MamlJob(rows[None]))
     assert answer.shape == (1, 20, 20)
     assert (answer[0].argmax(axis=1) == np.arange(20)).mean() > 0.9
 
@@ -195,7 +196,7 @@ def test_the_last_drawings_of_each_character_are_held_out():
             assert part.names[k] == f"c{int(image[0, 0, 0]):02}"
 
 
-def test_the_control_can_be_trained_again_and_goes_on_where_it_stopped(tmp_path):
+def test_the_control_can_be_trained_again_and_resumes_where_it_stopped(tmp_path):
     every = hold_out_drawings(some_drawings(24, 8), n_train=6)
     weak = replace(every, held_out=every)
     small = {
@@ -212,11 +213,11 @@ def test_the_control_can_be_trained_again_and_goes_on_where_it_stopped(tmp_path)
 
 
 def test_late_over_early_compares_the_last_quarter_with_the_second():
-    curve = [{"step": step, "loss": step / 100} for step in range(100, 900, 100)]  # 1 … 8, two looks a quarter
+    curve = [{"step": step, "loss": step / 100} for step in range(100, 900, 100)]  # 1 … 8, two evaluations per quarter
     training = s17.Training("standard classifier", "conv4", 0, curve)
     assert training.quarters("loss") == (3.5, 7.5)
     assert training.late_over_early("loss") == pytest.approx(7.5 / 3.5)
-    held_out = [{"step": look["step"], "held_out_loss": look["loss"]} for look in curve]
+    held_out = [{"step": entry["step"], "held_out_loss": entry["loss"]} for entry in curve]
     assert relative_loss(held_out).tolist() == pytest.approx([k / 3.5 for k in range(1, 9)])
 
 
@@ -225,7 +226,7 @@ def test_a_training_ends_above_where_the_others_were_lowest():
         (4, 2, 3, 6),
         (4, 3, 2, 6),
         (4, 2, 2.5, 5),
-    ]  # without one of them the mean is lowest at looks 3, 2, 2 or 3
+    ]  # without one of them the mean is lowest at evaluation 3, 2, 2 or 3
     some = [
         s17.Training("x", "conv4", k, [{"step": j, "loss": v} for j, v in enumerate(c)]) for k, c in enumerate(curves)
     ]
@@ -285,7 +286,7 @@ def test_the_1_shot_loss_is_lowest_right_after_the_first_halving_of_the_rate():
 
 def test_the_committed_figure_is_the_one_its_function_draws():
     page = Path(__file__).parents[2] / "docs" / "s17.svg"
-    assert page.read_text(encoding="utf-8") == plot_s17()
+    assert page.read_text(encoding="utf-8") == s17.draw_figure()
 
 
 def drawn(concepts: list[str], agent: str = "mapped") -> Drawings:
@@ -303,7 +304,7 @@ def test_a_map_puts_drawings_where_they_lie():
     )[26:]
     inked = (picture < 200).any(axis=2)
     assert inked[10, 10] and inked[85, 85] and not inked[10, 85] and not inked[50, 50]
-    assert (picture[10, 10] != picture[85, 85]).any()  # a colour a character
+    assert (picture[10, 10] != picture[85, 85]).any()  # one colour per character
 
 
 def test_neighbours_of_the_same_character_are_framed():

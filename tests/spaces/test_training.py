@@ -26,25 +26,25 @@ from exemplar.spaces.objectives.protonet import ProtoNet
 from exemplar.spaces.objectives.simclr import SimClr
 from exemplar.spaces.training.bar import step_bar
 from exemplar.spaces.training.checkpoints import CHECKPOINT, CURVE
-from exemplar.spaces.training.images import Images
+from exemplar.spaces.training.images import TrainingImages
 from exemplar.spaces.training.loop import Trained, train
 
 Objectives = ProtoNet | SimClr | Classifier
 PROTONET = ProtoNet(ways=8, epoch=2, halve_after=3)
 
 
-def strokes(name: str, n_classes: int = 24, n_each: int = 6, size: int = 16) -> Images:
+def strokes(name: str, n_classes: int = 24, n_each: int = 6, size: int = 16) -> TrainingImages:
     """Each class a random pattern, its drawings shifted by a pixel and with some pixels gone."""
     rng = seeds.rng("strokes", name)
     shapes = rng.random((n_classes, size, size)) < 0.2
     pixels = np.stack([np.roll(shape, rng.integers(-1, 2, 2), (0, 1)) for shape in shapes for _ in range(n_each)])
     pixels &= rng.random(pixels.shape) < 0.9
     label, exemplar = np.arange(n_classes).repeat(n_each), np.arange(n_classes) * n_each
-    return Images.of(pixels.astype(np.uint8) * 255, label, [f"{name} {k}" for k in range(n_classes)], exemplar)
+    return TrainingImages.of(pixels.astype(np.uint8) * 255, label, [f"{name} {k}" for k in range(n_classes)], exemplar)
 
 
 @pytest.fixture(scope="module")
-def data() -> Images:
+def data() -> TrainingImages:
     return replace(strokes("seen"), held_out=strokes("unseen"))
 
 
@@ -59,16 +59,16 @@ class Parabola:
     name: ClassVar[str] = "Parabola"
     learning_rate: float = 0.1
 
-    def build(self, data: Images) -> nn.Module:
+    def build(self, data: TrainingImages) -> nn.Module:
         return nn.Linear(1, 1, bias=False)
 
     def loss(
-        self, network: nn.Module, data: Images, rng: torch.Generator, step: int
+        self, network: nn.Module, data: TrainingImages, rng: torch.Generator, step: int
     ) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
         (weight,) = network.parameters()
         return weight.square().sum(), {"drawn": torch.rand((), generator=rng), "step_seen": torch.tensor(float(step))}
 
-    def validate(self, network: nn.Module, data: Images, rng: torch.Generator) -> dict[str, float]:
+    def validate(self, network: nn.Module, data: TrainingImages, rng: torch.Generator) -> dict[str, float]:
         assert not network.training and not torch.is_grad_enabled()
         return {"drawn": float(torch.rand((), generator=rng))}
 
@@ -79,7 +79,7 @@ class Parabola:
         return 1.0 if step < 2 else 0.0
 
 
-def test_the_rate_follows_the_schedule_and_the_curve_gives_means(data: Images) -> None:
+def test_the_rate_follows_the_schedule_and_the_curve_gives_means(data: TrainingImages) -> None:
     trained = train(Parabola(), data, steps=5, seed=0, every=2)
     start = train(Parabola(learning_rate=0.0), data, steps=1, seed=0).network.state_dict()["weight"].item()
     end = trained.network.state_dict()["weight"].item()
@@ -90,7 +90,7 @@ def test_the_rate_follows_the_schedule_and_the_curve_gives_means(data: Images) -
     assert [entry["loss"] for entry in trained.curve] == pytest.approx([w2 * (1 + 0.64) / 2, *2 * [w2 * 0.64**2]])
 
 
-def test_steps_draw_anew_and_validation_always_the_same(data: Images) -> None:
+def test_steps_draw_anew_and_validation_always_the_same(data: TrainingImages) -> None:
     curve = train(Parabola(), data, steps=3, seed=0, every=1).curve
     assert len({entry["drawn"] for entry in curve}) == 3
     assert len({entry["held_out_drawn"] for entry in curve}) == 1
@@ -100,14 +100,14 @@ def test_steps_draw_anew_and_validation_always_the_same(data: Images) -> None:
     "objective", [PROTONET, SimClr(batch=24), Classifier(batch=24)], ids=lambda o: type(o).__name__
 )
 def test_a_killed_training_ends_with_the_same_bytes(
-    objective: Objectives, data: Images, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    objective: Objectives, data: TrainingImages, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if isinstance(objective, Classifier):
         data = replace(data, held_out=None)
     whole = train(objective, data, steps=20, seed=3, every=5, folder=tmp_path / "whole")
     loss = type(objective).loss
 
-    def killed(self: Any, network: nn.Module, data: Images, rng: torch.Generator, step: int) -> Any:
+    def killed(self: Any, network: nn.Module, data: TrainingImages, rng: torch.Generator, step: int) -> Any:
         if step == 13:
             raise KeyboardInterrupt
         return loss(self, network, data, rng, step)
@@ -127,7 +127,7 @@ def interrupting(monkeypatch: pytest.MonkeyPatch, objective: Any, at: int, times
     """Ctrl-C is pressed in the middle of a step."""
     loss = type(objective).loss
 
-    def interrupted(self: Any, network: nn.Module, data: Images, rng: torch.Generator, step: int) -> Any:
+    def interrupted(self: Any, network: nn.Module, data: TrainingImages, rng: torch.Generator, step: int) -> Any:
         for _ in range(times if step == at else 0):
             os.kill(os.getpid(), signal.SIGINT)
         return loss(self, network, data, rng, step)
@@ -137,7 +137,7 @@ def interrupting(monkeypatch: pytest.MonkeyPatch, objective: Any, at: int, times
 
 @pytest.mark.parametrize("at", [0, 2, 4, 7])
 def test_ctrl_c_keeps_the_last_whole_step_and_the_training_ends_with_the_same_bytes(
-    at: int, data: Images, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    at: int, data: TrainingImages, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = train(PROTONET, data, steps=9, seed=3, every=5)
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
@@ -150,14 +150,14 @@ def test_ctrl_c_keeps_the_last_whole_step_and_the_training_ends_with_the_same_by
     assert weights(resumed) == weights(whole) and resumed.curve == whole.curve
 
 
-def test_a_second_ctrl_c_stops_at_once(data: Images, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_second_ctrl_c_stops_at_once(data: TrainingImages, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     interrupting(monkeypatch, Parabola(), at=1, times=2)
     with pytest.raises(KeyboardInterrupt):
         train(Parabola(), data, steps=4, seed=0, folder=tmp_path)
     assert not list(tmp_path.iterdir())
 
 
-def test_who_has_other_plans_for_ctrl_c_keeps_them(data: Images, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_has_other_plans_for_ctrl_c_keeps_them(data: TrainingImages, monkeypatch: pytest.MonkeyPatch) -> None:
     heard: list[int] = []
     before = signal.signal(signal.SIGINT, lambda number, frame: heard.append(number))
     try:
@@ -169,7 +169,7 @@ def test_who_has_other_plans_for_ctrl_c_keeps_them(data: Images, monkeypatch: py
 
 
 def test_a_training_stopped_between_two_looks_cannot_end_there(
-    data: Images, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    data: TrainingImages, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
         interrupting(patch, Parabola(), at=1)
@@ -193,7 +193,7 @@ def full_disk() -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
 
 
-def test_a_full_disk_is_one_sentence_and_leaves_the_earlier_checkpoint(data: Images, tmp_path: Path) -> None:
+def test_a_full_disk_is_one_sentence_and_leaves_the_earlier_checkpoint(data: TrainingImages, tmp_path: Path) -> None:
     train(PROTONET, data, steps=2, seed=0, folder=tmp_path)
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     with full_disk():
@@ -201,7 +201,7 @@ def test_a_full_disk_is_one_sentence_and_leaves_the_earlier_checkpoint(data: Ima
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
-def test_a_full_disk_leaves_no_folder_that_was_not_there(data: Images, tmp_path: Path) -> None:
+def test_a_full_disk_leaves_no_folder_that_was_not_there(data: TrainingImages, tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     with full_disk():
         train(PROTONET, data, steps=2, seed=0, folder=tmp_path / "mine" / "training" / "protonet")
@@ -231,7 +231,7 @@ def test_the_bar_shows_what_matters_in_80_columns_and_ends_its_line(monkeypatch:
     assert len(then) == 80 and then.endswith("\n")
 
 
-def test_a_seed_decides_everything_and_torchs_own_generator_nothing(data: Images) -> None:
+def test_a_seed_decides_everything_and_torchs_own_generator_nothing(data: TrainingImages) -> None:
     before = torch.random.get_rng_state()
     once = train(PROTONET, data, steps=3, seed=0)
     torch.rand(5)
@@ -243,11 +243,11 @@ def test_a_seed_decides_everything_and_torchs_own_generator_nothing(data: Images
     assert torch.equal(torch.random.get_rng_state(), before)
 
 
-def test_looking_more_often_changes_no_weight(data: Images) -> None:
+def test_looking_more_often_changes_no_weight(data: TrainingImages) -> None:
     assert weights(train(PROTONET, data, steps=6, seed=0, every=1)) == weights(train(PROTONET, data, steps=6, seed=0))
 
 
-def test_a_protonet_learns_to_tell_unseen_classes_apart(data: Images) -> None:
+def test_a_protonet_learns_to_tell_unseen_classes_apart(data: TrainingImages) -> None:
     first = train(ProtoNet(ways=12), data, steps=1, seed=0).curve[0]
     last = train(ProtoNet(ways=12), data, steps=60, seed=0).curve[-1]
     assert last["held_out_loss"] < first["held_out_loss"]
@@ -255,7 +255,7 @@ def test_a_protonet_learns_to_tell_unseen_classes_apart(data: Images) -> None:
     assert min(last["held_out_accuracy_exemplar"], last["held_out_accuracy_random"]) > 0.4  # 0.05 by chance
 
 
-def test_simclr_learns_to_match_views_of_unseen_drawings(data: Images) -> None:
+def test_simclr_learns_to_match_views_of_unseen_drawings(data: TrainingImages) -> None:
     objective = SimClr(batch=48, views="coded-light")
     first = train(objective, data, steps=1, seed=0).curve[0]["held_out_loss"]
     last = train(objective, data, steps=40, seed=0).curve[-1]["held_out_loss"]
@@ -263,16 +263,16 @@ def test_simclr_learns_to_match_views_of_unseen_drawings(data: Images) -> None:
     assert np.log(1 + 94 * np.exp(-4)) < last < first - 0.3 < np.log(95)
 
 
-def test_a_classifier_learns_its_classes(data: Images) -> None:
+def test_a_classifier_learns_its_classes(data: TrainingImages) -> None:
     keep = torch.arange(len(data.pixels)) % 6 > 0
-    rest = Images(data.pixels[~keep], data.label[~keep], data.names)
-    training = Images(data.pixels[keep], data.label[keep], data.names, held_out=rest)
+    rest = TrainingImages(data.pixels[~keep], data.label[~keep], data.names)
+    training = TrainingImages(data.pixels[keep], data.label[keep], data.names, held_out=rest)
     curve = train(Classifier(batch=64), training, steps=60, seed=0, every=30).curve
     assert curve[-1]["accuracy"] > 0.9 and curve[-1]["held_out_accuracy"] > 0.5
     assert curve[-1]["loss"] < curve[0]["loss"]
 
 
-def test_mixed_precision_trains_about_the_same(data: Images) -> None:
+def test_mixed_precision_trains_about_the_same(data: TrainingImages) -> None:
     exact = train(PROTONET, data, steps=5, seed=0).curve[-1]["loss"]
     mixed = train(PROTONET, data, steps=5, seed=0, precision="bf16-mixed")
     assert mixed.curve[-1]["loss"] == pytest.approx(exact, rel=0.1)
@@ -280,7 +280,7 @@ def test_mixed_precision_trains_about_the_same(data: Images) -> None:
     assert {value.dtype for value in mixed.network.parameters()} == {torch.float32}
 
 
-def test_a_finished_training_is_only_read(data: Images, tmp_path: Path) -> None:
+def test_a_finished_training_is_only_read(data: TrainingImages, tmp_path: Path) -> None:
     once = train(PROTONET, data, steps=4, seed=0, folder=tmp_path)
     written = (tmp_path / CHECKPOINT).stat().st_mtime_ns
     again = train(PROTONET, data, steps=4, seed=0, folder=tmp_path)
@@ -290,7 +290,7 @@ def test_a_finished_training_is_only_read(data: Images, tmp_path: Path) -> None:
         train(PROTONET, data, steps=3, seed=0, folder=tmp_path)
 
 
-def test_a_checkpoint_of_another_training_is_refused(data: Images, tmp_path: Path) -> None:
+def test_a_checkpoint_of_another_training_is_refused(data: TrainingImages, tmp_path: Path) -> None:
     train(PROTONET, data, steps=2, seed=0, folder=tmp_path)
     before = (tmp_path / CHECKPOINT).read_bytes()
     with pytest.raises(UserError, match="another training, with network 'conv4-linear', not 'conv3-wide'"):
@@ -304,7 +304,7 @@ def test_a_checkpoint_of_another_training_is_refused(data: Images, tmp_path: Pat
     assert (tmp_path / CHECKPOINT).read_bytes() == before
 
 
-def test_weights_of_another_architecture_are_refused(data: Images, tmp_path: Path) -> None:
+def test_weights_of_another_architecture_are_refused(data: TrainingImages, tmp_path: Path) -> None:
     """Though the configuration is the same: the code may have changed."""
     train(PROTONET, data, steps=2, seed=0, folder=tmp_path)
     content = torch.load(tmp_path / CHECKPOINT, weights_only=True)
@@ -315,7 +315,7 @@ def test_weights_of_another_architecture_are_refused(data: Images, tmp_path: Pat
 
 
 @pytest.mark.parametrize("share", [0.0, 0.01, 0.5, 0.99])
-def test_a_truncated_checkpoint_is_refused(share: float, data: Images, tmp_path: Path) -> None:
+def test_a_truncated_checkpoint_is_refused(share: float, data: TrainingImages, tmp_path: Path) -> None:
     train(Parabola(), data, steps=2, seed=0, folder=tmp_path)
     content = (tmp_path / CHECKPOINT).read_bytes()
     (tmp_path / CHECKPOINT).write_bytes(content[: int(share * len(content))])
@@ -325,20 +325,20 @@ def test_a_truncated_checkpoint_is_refused(share: float, data: Images, tmp_path:
 
 
 @pytest.mark.parametrize("content", [[1, 2], {"network": {}}], ids=["list", "dict"])
-def test_another_file_is_no_checkpoint(content: Any, data: Images, tmp_path: Path) -> None:
+def test_another_file_is_no_checkpoint(content: Any, data: TrainingImages, tmp_path: Path) -> None:
     torch.save(content, tmp_path / CHECKPOINT)
     with pytest.raises(UserError, match="no checkpoint"):
         train(Parabola(), data, steps=2, seed=0, folder=tmp_path)
 
 
-def test_a_checkpoint_is_never_unpickled(data: Images, tmp_path: Path) -> None:
+def test_a_checkpoint_is_never_unpickled(data: TrainingImages, tmp_path: Path) -> None:
     torch.save({"network": Parabola()}, tmp_path / CHECKPOINT)
     with pytest.raises(UserError, match="is damaged"):
         train(Parabola(), data, steps=2, seed=0, folder=tmp_path)
 
 
 def test_a_training_that_diverges_stops_and_keeps_the_last_good_checkpoint(
-    data: Images, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    data: TrainingImages, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     @dataclass(frozen=True)
     class Diverging(Parabola):
@@ -355,7 +355,7 @@ def test_a_training_that_diverges_stops_and_keeps_the_last_good_checkpoint(
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU here")
-def test_asking_for_a_gpu_where_there_is_none_is_refused(data: Images) -> None:
+def test_asking_for_a_gpu_where_there_is_none_is_refused(data: TrainingImages) -> None:
     with pytest.raises(UserError, match="no GPU"):
         train(PROTONET, data, steps=1, seed=0, device="cuda")
     with pytest.raises(UserError, match="single GPU"):
@@ -373,12 +373,12 @@ def test_asking_for_a_gpu_where_there_is_none_is_refused(data: Images) -> None:
         ({"devices": 10_000, "device": "cpu"}, "10000 devices were asked for, cpu offers"),
     ],
 )
-def test_bad_options_are_refused(options: dict[str, Any], message: str, data: Images) -> None:
+def test_bad_options_are_refused(options: dict[str, Any], message: str, data: TrainingImages) -> None:
     with pytest.raises(UserError, match=message):
         train(PROTONET, data, **{"steps": 1, "seed": 0, **options})
 
 
-def test_the_library_below_keeps_quiet(data: Images, caplog: pytest.LogCaptureFixture) -> None:
+def test_the_library_below_keeps_quiet(data: TrainingImages, caplog: pytest.LogCaptureFixture) -> None:
     train(Parabola(), data, steps=1, seed=0, precision="bf16-mixed")
     from lightning_fabric.utilities.rank_zero import rank_zero_info
 
@@ -386,7 +386,7 @@ def test_the_library_below_keeps_quiet(data: Images, caplog: pytest.LogCaptureFi
     assert not caplog.records
 
 
-def test_kernels_are_tried_only_while_training(data: Images, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_kernels_are_tried_only_while_training(data: TrainingImages, monkeypatch: pytest.MonkeyPatch) -> None:
     seen, loss = [], Parabola.loss
 
     def looked_at(*given: Any) -> Any:
@@ -398,7 +398,7 @@ def test_kernels_are_tried_only_while_training(data: Images, monkeypatch: pytest
     assert seen == [True, True] and not torch.backends.cudnn.benchmark
 
 
-def test_a_checkpoint_of_a_replayed_training_goes_on_on_a_cpu(data: Images, tmp_path: Path) -> None:
+def test_a_checkpoint_of_a_replayed_training_goes_on_on_a_cpu(data: TrainingImages, tmp_path: Path) -> None:
     """On a GPU the rate lives on the device and Adam is fused; neither may come along."""
     whole = train(PROTONET, data, steps=4, seed=0, every=2)
     train(PROTONET, data, steps=2, seed=0, folder=tmp_path)
@@ -409,7 +409,7 @@ def test_a_checkpoint_of_a_replayed_training_goes_on_on_a_cpu(data: Images, tmp_
     assert weights(train(PROTONET, data, steps=4, seed=0, folder=tmp_path)) == weights(whole)
 
 
-def test_a_folder_that_cannot_be_written_is_refused(data: Images, tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written_is_refused(data: TrainingImages, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(UserError, match="cannot be written"):
         train(Parabola(), data, steps=1, seed=0, folder=tmp_path / "file")
@@ -431,9 +431,9 @@ def test_images_that_do_not_fit_together_are_refused(change: dict[str, Any], mes
     right: dict[str, Any] = {
         "pixels": torch.zeros(4, 1, 8, 8, dtype=torch.uint8), "label": torch.tensor([0, 0, 1, 1]), "names": ("a", "b"),
     }  # fmt: skip
-    Images(**right)
+    TrainingImages(**right)
     with pytest.raises(UserError, match=message):
-        Images(**{**right, **change})
+        TrainingImages(**{**right, **change})
 
 
 @pytest.mark.parametrize(
@@ -450,21 +450,21 @@ def test_images_that_do_not_fit_together_are_refused(change: dict[str, Any], mes
 )
 def test_arrays_that_are_no_images_and_labels_are_refused(change: dict[str, Any], message: str) -> None:
     right = {"images": np.zeros((4, 8, 8), np.uint8), "label": [0, 0, 1, 1], "names": ["a", "b"], "exemplar": [0, 2]}
-    Images.of(**right)  # type: ignore[arg-type]
+    TrainingImages.of(**right)  # type: ignore[arg-type]
     with pytest.raises(UserError, match=message):
-        Images.of(**{**right, **change})
+        TrainingImages.of(**{**right, **change})
 
 
 def test_colour_images_keep_their_channels() -> None:
     pixels = seeds.rng("colour").integers(0, 256, (4, 6, 7, 3), dtype=np.uint8)
-    data = Images.of(pixels, [0, 1, 0, 1], ["a", "b"])
+    data = TrainingImages.of(pixels, [0, 1, 0, 1], ["a", "b"])
     assert data.shape == (3, 6, 7)
     assert torch.equal(data.take(torch.tensor([2]))[0, 1], torch.as_tensor(pixels[2, :, :, 1]) / 255)
     assert data.rows.tolist() == [[0, 2], [1, 3]]
 
 
 @pytest.mark.long
-def test_two_devices_train_one_network_on_twice_the_data(data: Images, tmp_path: Path) -> None:
+def test_two_devices_train_one_network_on_twice_the_data(data: TrainingImages, tmp_path: Path) -> None:
     trained = train(PROTONET, data, steps=6, seed=0, devices=2, device="cpu", every=3, folder=tmp_path)
     assert len(trained.curve) == 2
     assert weights(trained) != weights(train(PROTONET, data, steps=6, seed=0, device="cpu"))

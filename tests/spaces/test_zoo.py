@@ -14,22 +14,13 @@ from hypothesis import strategies as st
 from torch import nn
 
 from exemplar import seeds
-from exemplar.draw.critics import Critics
 from exemplar.errors import UserError
-from exemplar.spaces import zoo
-from exemplar.spaces.encoding import Watched
+from exemplar.spaces.cards import Card, check_unseen
+from exemplar.spaces.encoding import ResumableSpace
 from exemplar.spaces.inputs import DrawingInput, PhotoInput
-from exemplar.spaces.space import NetworkSpace, PixelSpace
-from exemplar.spaces.zoo import (
-    Card,
-    build_network,
-    check_unseen,
-    list_spaces,
-    load_card,
-    load_space,
-    save_space,
-    shipped,
-)
+from exemplar.spaces.networks import NETWORKS, Network, build_network
+from exemplar.spaces.space import NetworkSpace
+from exemplar.spaces.zoo import list_spaces, load_card, load_space, save_space, shipped
 
 TOGETHER = "do not belong together .*other weights, or for another architecture, config, layer or input"
 
@@ -54,8 +45,8 @@ class TwiceCritic(TinyCritic):
 
 @pytest.fixture(autouse=True)
 def registered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(zoo.ARCHITECTURES, "tiny", f"{__name__}:TinyCritic")
-    monkeypatch.setitem(zoo.ARCHITECTURES, "tiny-twice", f"{__name__}:TwiceCritic")
+    monkeypatch.setitem(NETWORKS, "tiny", Network(f"{__name__}:TinyCritic"))
+    monkeypatch.setitem(NETWORKS, "tiny-twice", Network(f"{__name__}:TwiceCritic"))
 
 
 CARD = Card(
@@ -114,7 +105,7 @@ def test_a_space_in_a_folder_can_be_named_by_its_path(folder: Path) -> None:
     with pytest.raises(UserError, match="there is no folder .*nowhere: name a space that ships, FOLDER/NAME"):
         load_space(f"{folder}/nowhere/{CARD.name}")
     for name in ("efficientnet-lite0", "efficientnet-lite0/head"):
-        with pytest.raises(UserError, match="a pretrained network or a stage of one: encode with NETWORK/LAYER"):
+        with pytest.raises(UserError, match="a pretrained network or a stage of one, encode with NETWORK/LAYER"):
             load_space(name)
 
 
@@ -125,12 +116,12 @@ def test_a_loaded_space_is_asked_what_it_was_trained_on_wherever_it_lies(folder:
         assert space.card is not None and space.card.data == "glyphs/weak-train"
         plain = NetworkSpace(space.name, space.network, space.input, space.layer)
         assert plain.card is None and plain.identity == space.identity
-        critics = Critics((Watched(space),), (PixelSpace(CARD.input),), allow_seen=True)
-        assert critics.count_seen(CARD.concepts[:2], "glyphs/weak-test") == 2
-        assert critics.count_seen(CARD.concepts[:2], "omniglot/weak-test") == 0
+        card = ResumableSpace(space).card
+        assert card is space.card and ResumableSpace(plain).card is None
+        assert check_unseen(card, CARD.concepts[:2], "glyphs/weak-test", allow_seen=True) == 2
+        assert check_unseen(card, CARD.concepts[:2], "omniglot/weak-test") == 0
         with pytest.raises(UserError, match="trained on 2 of these 2"):
-            replace(critics, allow_seen=False).count_seen(CARD.concepts[:2], "glyphs/weak-test")
-        assert Critics((plain,), (plain,)).count_seen(CARD.concepts[:2], "glyphs/weak-test") == 0  # nobody says
+            check_unseen(card, CARD.concepts[:2], "glyphs/weak-test")
 
 
 def test_only_what_has_weights_and_a_card_is_listed(folder: Path) -> None:
@@ -222,7 +213,7 @@ def test_a_damaged_weights_file_is_told_in_a_sentence(
 ) -> None:
     folder = tmp_path_factory.mktemp("zoo")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(zoo.ARCHITECTURES, "tiny", f"{__name__}:TinyCritic")
+        patch.setitem(NETWORKS, "tiny", Network(f"{__name__}:TinyCritic"))
         save_space(folder, network(), CARD)
         path = folder / f"{CARD.name}.safetensors"
         content = bytearray(path.read_bytes())

@@ -1,4 +1,4 @@
-"""Figures of the spaces: whose drawings lie near each other, who names how many, and how the control S17 went."""
+"""Figures of the spaces: whose drawings lie near each other, how many are named right, learning curves, and the control S17."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from exemplar import stats
 from exemplar.records import Drawings, Score
 from exemplar.report.figures import ACCENT, INK, QUIET, STYLE, as_svg
 from exemplar.report.resizing import resize
-from exemplar.report.results import FOLDER
 from exemplar.report.sheets import sheet_png
 from exemplar.runs import read_json
 
@@ -35,7 +34,7 @@ HELD_OUT = "held_out_"  # how validation's numbers are called in a curve
 
 
 def nearest_sheet(drawings: Drawings, names: Mapping[str, str]) -> bytes:
-    """For each drawing asked about, a row a space: the drawing, then its nearest, framed where of the same character.
+    """For each drawing asked about, one row per space: the drawing, then its nearest, framed where of the same character.
 
     drawings: agent is the space, exemplar the drawing asked about, index 0 itself; names: space → what to call it.
     """
@@ -51,7 +50,7 @@ def nearest_sheet(drawings: Drawings, names: Mapping[str, str]) -> bytes:
 def map_png(
     drawings: Drawings, places: Mapping[str, np.ndarray], *, side: int = 560, thumbnail: int = 44, margin: int = 26
 ) -> bytes:
-    """Every drawing where it lies, a panel a space, a colour a character. places: panel's title → (n, 2), any scale."""
+    """Every drawing where it lies, one panel per space, one colour per character. places: panel's title → (n, 2), any scale."""
     concept = drawings["concept"].astype(str).to_numpy()
     hue = {name: np.array(to_rgb(HUES[k % len(HUES)])) for k, name in enumerate(dict.fromkeys(concept))}
     ink = resize(drawings.image, (thumbnail, thumbnail)).astype(np.float64)[..., None] / 255
@@ -75,7 +74,7 @@ def map_png(
 
 
 def plot_named(scores: Sequence[Score], names: Mapping[str, str], *, xlabel: str, chance: float) -> str:
-    """One line a score, with its interval, as SVG; names: agent → what to call it."""
+    """One line per score, with its interval, as SVG; names: agent → what to call it."""
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(7, 0.55 * len(scores) + 0.9), layout="constrained")
         axes = figure.add_subplot()
@@ -91,17 +90,17 @@ def plot_named(scores: Sequence[Score], names: Mapping[str, str], *, xlabel: str
         return as_svg(figure)
 
 
-def plot_s17(path: Path = FOLDER / "s17-curves.json") -> str:
+def plot_s17(path: Path) -> str:
     """The control S17 with the network of Table S1, as SVG: training loss, and the loss on what is held out next to what it
-    was early in the training; the mean of the seeds that count, in a band that is its 95 % interval."""
+    was early in the training; the mean of the seeds that count, in a band that is its 95 % interval. path: of the curves."""
     trainings = [t for t in read_json(path)["trainings"] if t["network"] == "conv4" and not t["before"]]
     with mpl.rc_context({**STYLE, "figure.facecolor": "white", "axes.titlesize": 11}):
         figure = Figure(figsize=(10.5, 4.2), layout="constrained")
         trained, tested = figure.subplots(1, 2)
         for who, colour in LEARNERS.items():
             curves = [training["curve"] for training in trainings if training["who"] == who]
-            epoch = 80 * np.array([look["step"] for look in curves[0]]) / curves[0][-1]["step"]
-            losses = np.log([[look["loss"] for look in curve] for curve in curves])
+            epoch = 80 * np.array([entry["step"] for entry in curves[0]]) / curves[0][-1]["step"]
+            losses = np.log([[entry["loss"] for entry in curve] for curve in curves])
             found = stats.mean(losses), stats.mean(np.array([relative_loss(curve) for curve in curves]))
             for axes, loss, scale in ((trained, found[0], np.exp), (tested, found[1], np.asarray)):
                 axes.fill_between(epoch, scale(loss.lo), scale(loss.hi), color=colour, alpha=0.18, linewidth=0)
@@ -114,15 +113,15 @@ def plot_s17(path: Path = FOLDER / "s17-curves.json") -> str:
 
 
 def relative_loss(curve: Sequence[Mapping[str, Any]]) -> np.ndarray:
-    """(looks,) the held-out loss over its mean in the second quarter of the training."""
-    step, loss = (np.array([look[name] for look in curve]) for name in ("step", "held_out_loss"))
+    """(evaluations,) the held-out loss over its mean in the second quarter of the training."""
+    step, loss = (np.array([entry[name] for entry in curve]) for name in ("step", "held_out_loss"))
     return loss / stats.quarter_means(step, loss)[1]
 
 
 def plot_training(curve: Sequence[Mapping[str, Any]], title: str = "") -> str:
-    """A training's curve as SVG: a panel a measure, on what is trained on, and on what is held out where it was looked at."""
+    """A training's curve as SVG: a panel per measure, on what is trained on, and on what is held out where it was evaluated."""
     measures = dict.fromkeys(
-        name.removeprefix(HELD_OUT) for look in curve for name in look if name != "step" and not name.endswith("_se")
+        name.removeprefix(HELD_OUT) for entry in curve for name in entry if name != "step" and not name.endswith("_se")
     )
     with mpl.rc_context({**STYLE, "figure.facecolor": "white", "axes.titlesize": 11}):
         figure = Figure(figsize=(3.4 * min(3, len(measures)), 2.6 * -(-len(measures) // 3)), layout="constrained")
@@ -130,7 +129,7 @@ def plot_training(curve: Sequence[Mapping[str, Any]], title: str = "") -> str:
         panels = figure.subplots(-(-len(measures) // 3), min(3, len(measures)), squeeze=False).ravel()
         for panel, measure in zip(panels, measures, strict=False):
             for name, colour, label in ((measure, QUIET, "trained on"), (HELD_OUT + measure, ACCENT, "held out")):
-                points = [(look["step"], look[name]) for look in curve if name in look]
+                points = [(entry["step"], entry[name]) for entry in curve if name in entry]
                 if points:
                     panel.plot(*zip(*points, strict=True), color=colour, label=label, marker="." * (len(points) < 3))
             panel.set_title(measure.replace("_", " "))

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, TypeGuard
 
 import numpy as np
 
 from exemplar.errors import UserError
-from exemplar.images.pixels import binarised
+from exemplar.images.concepts import ConceptSet
+from exemplar.images.pixels import Pixels, binarised
 from exemplar.report.resizing import resize
 
+# (n, h, w[, 3]) uint8, or float in [0, 1], which is taken in 256 levels; or a store that gives out bytes by row
+Images = np.ndarray | Pixels | ConceptSet
 LARGEST = 10_000  # px a side: an image of more takes gigabytes on its way through a network
 
 
@@ -21,9 +24,7 @@ class DrawingInput:
     size: tuple[int, int] = (50, 50)
     threshold: float = 0.5
     channels: ClassVar[int] = 1
-    digest_name: ClassVar[str] = (
-        "DrawingInput"  # on the card of every shipped critic: it stays whatever the class is called
-    )
+    digest_name: ClassVar[str] = "DrawingInput"  # on the card of every shipped critic: it stays
 
     def __post_init__(self) -> None:
         _check_size(self.size)
@@ -41,7 +42,7 @@ class DrawingInput:
 class PhotoInput:
     """How photographs reach a network: resized (bilinear), then (pixel − mean) / scale, both in grey levels of 0 to 255.
 
-    Grey images are seen as colour images whose channels are alike.
+    Grey images are taken as colour images whose channels are alike.
     """
 
     size: tuple[int, int]
@@ -53,7 +54,7 @@ class PhotoInput:
     def __post_init__(self) -> None:
         _check_size(self.size)
         if len(self.mean) != 3 or len(self.scale) != 3 or not np.isfinite([*self.mean, *self.scale]).all():
-            raise UserError("a photograph needs three means and three scales, finite numbers, one a channel")
+            raise UserError("a photograph needs three means and three scales, finite numbers, one per channel")
         if min(self.scale) <= 0:
             raise UserError(f"the scales {self.scale} must lie above 0: each channel is divided by its own")
 
@@ -85,8 +86,26 @@ def as_bytes(images: np.ndarray) -> np.ndarray:
     return np.rint(images * 255).astype(np.uint8)
 
 
+def count_images(images: Images) -> int:
+    """How many there are, at least one; what is neither an array nor a store is refused."""
+    if isinstance(images, np.ndarray) or not is_store(images):
+        as_bytes(images[:1])  # type: ignore[index]
+    if len(images) == 0:
+        raise UserError("there are no images to encode: give at least one")
+    return len(images)
+
+
+def take_images(images: Images, rows: np.ndarray) -> np.ndarray:
+    """(k, h, w[, 3]) uint8 of these rows."""
+    return as_bytes(images[rows]) if isinstance(images, np.ndarray) else images.take(rows)
+
+
+def is_store(images: Images) -> TypeGuard[Pixels | ConceptSet]:
+    return isinstance(images, ConceptSet) or (hasattr(images, "take") and hasattr(images, "digest"))
+
+
 def _check_size(size: tuple[int, int]) -> None:
     if len(size) != 2 or not all(isinstance(side, int | np.integer) and 1 <= side <= LARGEST for side in size):
         raise UserError(
-            f"an input of size {size} cannot be: give height and width in px, whole numbers from 1 to {LARGEST:,}"
+            f"an input cannot have the size {size}: give height and width in px, whole numbers from 1 to {LARGEST:,}"
         )

@@ -1,33 +1,36 @@
 """How each space that ships was trained: its name says network or objective, data, variant and seed; here is the rest.
 
-`exemplar spaces train NAME` follows a recipe from the data to weights and card. A recipe's training needs only torch, so that
-`make_images` and `finish` can be done on one machine and the training between them on another.
+`exemplar spaces train NAME` follows a recipe from the data to weights and card; other rooms add recipes for networks of their
+own in their `room.py`. A recipe's training needs only torch, so that `make_images` and `finish` can be done on one machine and
+the training between them on another.
 """
 
 from __future__ import annotations
 
 import platform
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-from torch import nn
 
-from exemplar import __version__
+from exemplar import __version__, rooms
 from exemplar.errors import UserError, unknown
 from exemplar.files import check_folder
 from exemplar.spaces.devices import find_device
 from exemplar.spaces.objectives.maml import Maml
-from exemplar.spaces.objectives.pretraining import BACKBONES, Pretraining
+from exemplar.spaces.objectives.pretraining import Pretraining
 from exemplar.spaces.objectives.protonet import ProtoNet
 from exemplar.spaces.objectives.simclr import SimClr
-from exemplar.spaces.training.images import Images
+from exemplar.spaces.training.images import TrainingImages
 from exemplar.spaces.training.loop import Trained, check_devices, train
-from exemplar.spaces.training.steps import Objective
+from exemplar.spaces.training.objective import NamedObjective
+
+if TYPE_CHECKING:
+    from exemplar.spaces.inputs import Input
 
 OMNIGLOT, GLYPHS = ("omniglot", "weak-train", "weak-test"), ("glyphs", "weak-train", "weak-test")
 BACKGROUND = ("omniglot", "background", "evaluation")
@@ -38,10 +41,10 @@ CIFAR_FS, FC100 = ("cifar-fs", "train", "val"), ("fc100", "train", "val")
 
 @dataclass(frozen=True)
 class Recipe:
-    """data: name, split to train on, split to look at; size: px; threshold: of binarising drawings, None for photographs;
+    """data: name, split to train on, split to evaluate on; size: px; threshold: of binarising drawings, None for photographs;
     exemplars: the space whose class centres are the exemplars, where the objective asks for them."""
 
-    objective: Objective
+    objective: NamedObjective
     data: tuple[str, str, str]
     steps: int
     size: int = 50
@@ -49,17 +52,27 @@ class Recipe:
     exemplars: str | None = None
 
     @property
-    def layer(self) -> str:
-        """The layer that is meant when the space is named: what diversity is measured in, or a backbone's output."""
-        return "" if isinstance(self.objective, Pretraining) else "feature"
+    def shape(self) -> tuple[int, int, int]:
+        """(channels, h, w) of an image."""
+        return (3 if self.threshold is None else 1), self.size, self.size
 
-    def lasting(self, steps: int) -> Recipe:
+    @property
+    def input(self) -> Input:
+        """How images are made fit for the trained network."""
+        from exemplar.spaces.inputs import DrawingInput, PhotoInput
+
+        size = (self.size, self.size)
+        return PhotoInput(size) if self.threshold is None else DrawingInput(size, self.threshold)
+
+    def for_steps(self, steps: int) -> Recipe:
         """The same for another number of steps; a schedule that knows its end is stretched to it."""
         if steps < 1:
             raise UserError(f"training needs at least 1 step, not {steps}: leave steps out for the recipe's own")
-        if isinstance(self.objective, Pretraining):
-            return replace(self, objective=replace(self.objective, steps=steps), steps=steps)
-        return replace(self, steps=steps)
+        return replace(self, objective=self.objective.for_steps(steps), steps=steps)
+
+    def speed_options(self, device: str, n_devices: int = 1) -> dict[str, Any]:
+        """What makes training fast where there is a GPU, as the objective knows best."""
+        return {} if find_device(device).type == "cpu" else self.objective.speed_options(n_devices)
 
 
 SIMCLR = Recipe(SimClr(), OMNIGLOT, steps=10_000)
@@ -106,42 +119,64 @@ RECIPES = {
 }
 
 
+def list_recipes() -> dict[str, Recipe]:
+    """Every recipe by name, those of other rooms too."""
+    return rooms.collect("recipes")
+
+
 def find_recipe(name: str) -> tuple[Recipe, int]:
     """`simclr-omniglot-s2` → its recipe and seed 2; without a number the seed is 0."""
-    stem, digits = name, "0"
-    if name not in RECIPES and (numbered := re.fullmatch(r"(.+)-s([0-9]+)", name)):
-        stem, digits = numbered[1], numbered[2]
-    if stem not in RECIPES:
-        raise unknown("recipe", stem, RECIPES)
+    recipes: Mapping[str, Recipe] = RECIPES
+    stem, digits = split_name(name, recipes)
+    if stem not in recipes:
+        recipes = list_recipes()
+        stem, digits = split_name(name, recipes)
+    if stem not in recipes:
+        raise unknown("recipe", stem, recipes)
     if len(digits) > len(str(SEEDS)) or int(digits) >= SEEDS or digits != str(int(digits)):
-        told = digits if len(digits) <= 20 else f"{digits[:20]}…"
-        raise UserError(f"{told} is no seed of {stem}: write a whole number below {SEEDS}, without leading zeros")
-    return RECIPES[stem], int(digits)
+        given = digits if len(digits) <= 20 else f"{digits[:20]}…"
+        raise UserError(f"{given} is no seed of {stem}: write a whole number below {SEEDS}, without leading zeros")
+    return recipes[stem], int(digits)
 
 
-def make_images(recipe: Recipe, *, device: str = "auto") -> Images:
+def split_name(name: str, recipes: Mapping[str, Recipe]) -> tuple[str, str]:
+    """`simclr-omniglot-s2` → `simclr-omniglot` and `2`."""
+    if name not in recipes and (numbered := re.fullmatch(r"(.+)-s([0-9]+)", name)):
+        return numbered[1], numbered[2]
+    return name, "0"
+
+
+def find_room(name: str) -> str:
+    """The room whose recipe this is; what nobody knows makes a space."""
+    room = rooms.owner("recipes", split_name(name, list_recipes())[0])
+    return "spaces" if room is None else room.name
+
+
+def make_images(recipe: Recipe, *, device: str = "auto") -> TrainingImages:
     """The recipe's data, resized and binarised, with exemplars where it wants them, and what is held out.
 
-    device: where the space that chooses the exemplars looks at the images.
+    device: where the space that chooses the exemplars encodes the images.
     """
     from exemplar.engine import progress
     from exemplar.images.catalogue import load
+    from exemplar.spaces.encoding import encode_kept
     from exemplar.spaces.exemplars import central_exemplars
-    from exemplar.spaces.space import encode_kept
     from exemplar.spaces.zoo import load_space
 
     name, *splits = recipe.data
-    parts: list[Images | None] = [None]
-    label = f"images of {name}" + ("" if recipe.exemplars is None else f", exemplars by {recipe.exemplars}")
+    parts: list[TrainingImages | None] = [None]
+    space = None if recipe.exemplars is None else load_space(recipe.exemplars)
+    label = f"images of {name}" + ("" if space is None else f", exemplars by {space.name}")
     with progress(label, total=len(splits)) as advance:
         for split in reversed(splits):
             data = load(name, split, size=recipe.size if name == "quickdraw" else None)
             data = data.resized(recipe.size, binarise=recipe.threshold)
             rows = None
-            if recipe.exemplars is not None:
-                features = encode_kept(load_space(recipe.exemplars), data, device=device)
-                rows = central_exemplars(features, data.concept.code)
-            parts.append(Images.of(data.images, data.concept.code, data.concept.names, rows, held_out=parts[-1]))
+            if space is not None:
+                rows = central_exemplars(encode_kept(space, data, device=device), data.concept.code)
+            parts.append(
+                TrainingImages.of(data.images, data.concept.code, data.concept.names, rows, held_out=parts[-1])
+            )
             advance()
     assert parts[-1] is not None
     return parts[-1]
@@ -157,33 +192,23 @@ def train_space(
     steps: int | None = None,
     every: int = 500,
 ) -> Trained:
-    """Follow a recipe to weights and card in the folder `out`; `work` keeps checkpoints, so that a killed training goes on.
+    """Follow a recipe to weights and card in the folder `out`; `work` keeps checkpoints, so that a killed training resumes.
 
     steps: other than the recipe's, for a try; the card says so. devices, every: as in `train`.
     """
     recipe, seed = find_recipe(name)
     if steps is not None:
-        recipe = recipe.lasting(steps)
+        recipe = recipe.for_steps(steps)
     check_devices(device, devices)
     for folder in (out, work or out):
         check_folder(folder)
     images = make_images(recipe, device=device)
     trained = train(
         recipe.objective, images, steps=recipe.steps, seed=seed, folder=work, device=device, devices=devices, every=every,
-        **speed_options(recipe, device, devices),
+        **recipe.speed_options(device, devices),
     )  # fmt: skip
     finish(name, recipe, seed, trained, out, concepts=images.names, machine=_machine(device, devices))
     return trained
-
-
-def speed_options(recipe: Recipe, device: str, devices: int = 1) -> dict[str, Any]:
-    """What makes training fast where there is a GPU: small networks replayed as a graph, where it is a single one, backbones
-    compiled in bfloat16."""
-    if find_device(device).type == "cpu":
-        return {}
-    if isinstance(recipe.objective, Pretraining):
-        return {"precision": "bf16-mixed", "compile": True}
-    return {"replay": devices == 1}
 
 
 def finish(
@@ -199,20 +224,18 @@ def finish(
 ) -> None:
     """Weights and card of a trained network into a folder; the card's scores are the last ones on what was held out.
 
-    concepts: what it was trained on, the names of its `Images`; machine: where.
+    concepts: what it was trained on, the names of its `TrainingImages`; machine: where.
     """
-    from exemplar.spaces.inputs import DrawingInput, Input, PhotoInput
-    from exemplar.spaces.zoo import Card, save_space
+    from exemplar.spaces.cards import Card
+    from exemplar.spaces.zoo import save_space
 
-    network, architecture, config = _shipped_part(recipe, trained.network)
-    size = (recipe.size, recipe.size)
-    seen: Input = PhotoInput(size) if recipe.threshold is None else DrawingInput(size, recipe.threshold)
+    kept = recipe.objective.part_to_keep(trained.network, recipe.shape)
     card = Card(
         name=name,
-        architecture=architecture,
-        config=config,
-        layer=recipe.layer,
-        input=seen,
+        architecture=kept.architecture,
+        config=kept.config,
+        layer=recipe.objective.layer,
+        input=recipe.input,
         data="/".join(recipe.data[:2]),
         concepts=tuple(concepts),
         seed=seed,
@@ -224,21 +247,9 @@ def finish(
         scores={key: value for key, value in trained.curve[-1].items() if key.startswith("held_out_")},
         seconds=round(trained.seconds, 1),
         versions={"exemplar": __version__, "torch": str(torch_version), "numpy": np.__version__},
+        room=find_room(name),
     )  # fmt: skip
-    save_space(out, network, card)
-
-
-def _shipped_part(recipe: Recipe, network: nn.Module) -> tuple[nn.Module, str, dict[str, Any]]:
-    """The module whose weights ship, its name in the zoo, and its constructor's arguments."""
-    match recipe.objective:
-        case Pretraining(backbone=backbone):
-            kind, _, config = BACKBONES[backbone]
-            return network.backbone, kind, {**config, "channels": 3, "size": recipe.size}  # type: ignore[return-value]
-        case SimClr(network=kind) | ProtoNet(network=kind):
-            return network, kind, {"size": recipe.size, "channels": 1}
-        case Maml(network=kind, ways=ways):
-            return network, "maml", {"network": kind, "size": recipe.size, "channels": 1, "ways": ways}
-    raise UserError(f"a {recipe.objective.name} makes no space")
+    save_space(out, kept.module, card)
 
 
 def _machine(device: str, devices: int) -> str:

@@ -7,16 +7,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from exemplar import seeds
-from exemplar.images.concepts import ConceptSet
-from exemplar.spaces.inputs import PhotoInput
+from exemplar.spaces.inputs import Images, PhotoInput
+from exemplar.spaces.pretrained import Encoder, load_encoder
 from exemplar.spaces.projection import Projection
 from exemplar.spaces.space import NetworkSpace
-from exemplar.spaces.stages import SPARSE, Encoder, encode_layers, load_encoder, split_stage
+from exemplar.spaces.stages import SPARSE, encode_layers, split_stage
 
 
 @dataclass(frozen=True)
 class StageSpace:
-    """A stage as a space: a layer of a network, projected to what a learner can hold. layer: its name in the network;
+    """A stage as a space: a layer of a network, projected to at most 2,048 features. layer: its name in the network;
     projection: None leaves features as they are."""
 
     encoder: Encoder
@@ -36,7 +36,7 @@ class StageSpace:
         network = NetworkSpace(self.name, self.encoder.network, self.encoder.input, self.layer).identity
         return network and seeds.digest("stage space", network, repr(self.projection))
 
-    def encode(self, images: np.ndarray | ConceptSet, *, device: str = "auto") -> np.ndarray:
+    def encode(self, images: Images, *, device: str = "auto") -> np.ndarray:
         """(n, d) float32, d at most that of the projection."""
         return encode_layers(self.encoder, [self.layer], images, projection=self.projection, device=device)[self.layer]
 

@@ -12,9 +12,9 @@ from torch import nn
 from torch.nn import functional
 
 from exemplar.errors import UserError
+from exemplar.spaces.networks import OUTPUTS
 
 FEATURES = 256  # of the layer through which diversity and originality are seen
-OUTPUTS = 128  # of the last layer, the one the losses see
 
 
 class Conv4(nn.Module):
@@ -45,6 +45,23 @@ class Conv4Linear(Conv4):
         return self.last(self.features(images))
 
 
+class Conv64(nn.Sequential):
+    """conv4-64, a backbone: four blocks of 64, the last one's output flattened: (b, channels, size, size) in [0, 1] → 256 for
+    32 px.
+
+    Each block ends in a maximum and a ReLU, so that no feature is below 0. 113,088 parameters. Stages: block1 to block4,
+    feature.
+    """
+
+    def __init__(self, channels: int = 3, size: int = 32) -> None:
+        super().__init__()
+        check_size(size, 16)
+        self.n_features = 64 * (size // 16) ** 2
+        for k in range(4):
+            self.add_module(f"block{k + 1}", block(64 if k else channels, 64))
+        self.add_module("feature", nn.Flatten())
+
+
 def block(channels_in: int, channels_out: int) -> nn.Sequential:
     """3×3 convolution, batch normalisation, ReLU, and half the size (rounded down).
 
@@ -53,14 +70,6 @@ def block(channels_in: int, channels_out: int) -> nn.Sequential:
     return nn.Sequential(
         nn.Conv2d(channels_in, channels_out, 3, padding=1), nn.BatchNorm2d(channels_out), nn.MaxPool2d(2), nn.ReLU()
     )
-
-
-def square_side(shape: tuple[int, int, int]) -> int:
-    """The side in px of images of a shape (channels, h, w); no network here takes other than square ones."""
-    _, height, width = shape
-    if height != width:
-        raise UserError(f"networks see square images, these are {height} × {width} px: resize them")
-    return height
 
 
 def check_size(size: int, least: int) -> None:

@@ -1,6 +1,8 @@
-"""A small DenseNet-BC (Huang et al. 2017) for small photographs: each layer sees all that came before it in its block."""
+"""A small DenseNet-BC (Huang et al. 2017) for small photographs: each layer takes all that came before it in its block."""
 
 from __future__ import annotations
+
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -14,7 +16,7 @@ from exemplar.spaces.networks.wide_resnet import Stem, initialise, pooled
 class DenseNet(nn.Sequential):
     """images (b, channels, h, w) float32 in [0, 1] → (b, features), none below 0.
 
-    depth: 6 n + 4, a block having n layers; growth: channels a layer adds. Between blocks, channels and side are halved.
+    depth: 6 n + 4, a block having n layers; growth: channels that a layer adds. Between blocks, channels and side are halved.
     Stages: stem, block1 to block3 (the first two with the transition that follows them), feature.
     """
 
@@ -37,6 +39,8 @@ class DenseNet(nn.Sequential):
 
 class Layer(nn.Module):
     """Through a bottleneck of 4 × growth channels to `growth` new ones, put after those it was given."""
+
+    folds: ClassVar = (("conv1", "norm2"),)
 
     def __init__(self, n_in: int, growth: int) -> None:
         super().__init__()

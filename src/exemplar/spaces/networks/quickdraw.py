@@ -1,4 +1,4 @@
-"""The larger critics that QuickDraw needs, for SimCLR and for ProtoNet (Tables 1 and 2), and all critics by name."""
+"""The larger critics that QuickDraw needs, for SimCLR and for ProtoNet (Tables 1 and 2)."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from exemplar.errors import unknown
-from exemplar.spaces.networks.conv4 import FEATURES, OUTPUTS, Conv4, Conv4Linear, block, check_size, square_side
+from exemplar.spaces.networks import OUTPUTS
+from exemplar.spaces.networks.conv4 import FEATURES, Conv4, block, check_size
 
 
 class Conv3(nn.Module):
@@ -82,17 +82,3 @@ class ResidualBlock(nn.Module):
 
 
 Critic = Conv4 | Conv3 | ResNet
-CRITICS: dict[str, type[Critic]] = {
-    "conv4": Conv4,
-    "conv4-linear": Conv4Linear,
-    "conv3-wide": Conv3,
-    "conv3-wide-linear": Conv3Linear,
-    "resnet": ResNet,
-}
-
-
-def critic(name: str, shape: tuple[int, int, int], outputs: int = OUTPUTS) -> Critic:
-    """A critic for images of this shape (channels, h, w), fresh weights from torch's own generator."""
-    if name not in CRITICS:
-        raise unknown("critic network", name, CRITICS)
-    return CRITICS[name](square_side(shape), shape[0], outputs)

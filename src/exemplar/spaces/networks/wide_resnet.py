@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -40,6 +42,8 @@ class WideResNet(nn.Sequential):
 
 class Block(nn.Module):
     """Normalise, ReLU, 3×3 convolution, twice, added to the input; a 1×1 convolution takes that to a new shape."""
+
+    folds: ClassVar = (("conv1", "norm2"),)
 
     def __init__(self, n_in: int, n_out: int, stride: int) -> None:
         super().__init__()

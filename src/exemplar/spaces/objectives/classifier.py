@@ -1,27 +1,28 @@
-"""The standard classifier of the control S17: one output a class, which overfits where classes have few drawings."""
+"""The standard classifier of the control S17: one output per class, which overfits where classes have few drawings."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import torch
 from torch import nn
 from torch.nn import functional
 
 from exemplar.errors import UserError
-from exemplar.spaces.networks.quickdraw import Critic, critic
+from exemplar.spaces.networks import build_critic
+from exemplar.spaces.networks.quickdraw import Critic
 from exemplar.spaces.objectives.calibration import calibrated_loss
 from exemplar.spaces.objectives.protonet import encode
-from exemplar.spaces.training.images import Images
-from exemplar.spaces.training.steps import check_rate
+from exemplar.spaces.training.images import TrainingImages
+from exemplar.spaces.training.objective import Loss, check_rate
 
 
 @dataclass(frozen=True)
 class Classifier:
-    """network: a name in CRITICS, its last layer as wide as there are classes; batch: images a step; learning_rate: Adam's,
-    halved every `halve_after` epochs of `epoch` steps (228 batches of 128 are 18 drawings of each of Omniglot's classes).
-    """
+    """network: a critic (`networks`), its last layer as wide as there are classes; batch: images per step; learning_rate:
+    Adam's, halved every `halve_after` epochs of `epoch` steps (228 batches of 128 are 18 drawings of each of Omniglot's
+    classes)."""
 
     name: ClassVar[str] = "Classifier"  # on cards and checkpoints: it stays whatever the class is called
     network: str = "conv4-linear"
@@ -30,7 +31,7 @@ class Classifier:
     epoch: int = 228
     halve_after: int = 20
 
-    def build(self, data: Images) -> Critic:
+    def build(self, data: TrainingImages) -> Critic:
         if min(self.batch, self.epoch, self.halve_after) < 1:
             raise UserError("a classifier needs a batch, an epoch and a halving of at least 1")
         check_rate(self.learning_rate)
@@ -39,16 +40,14 @@ class Classifier:
             raise UserError(
                 "a classifier can only be tested on its own classes: hold out other drawings of the same ones"
             )
-        return critic(self.network, data.shape, data.n_classes)
+        return build_critic(self.network, data.shape, data.n_classes)
 
-    def loss(
-        self, network: nn.Module, data: Images, rng: torch.Generator, step: int
-    ) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
+    def loss(self, network: nn.Module, data: TrainingImages, rng: torch.Generator, step: int) -> Loss:
         rows = data.sample(self.batch, rng)
         logits, label = network(data.take(rows)).float(), data.label[rows]
         return functional.cross_entropy(logits, label), {"accuracy": (logits.argmax(1) == label).float().mean()}
 
-    def validate(self, network: nn.Module, data: Images, rng: torch.Generator) -> dict[str, float]:
+    def validate(self, network: nn.Module, data: TrainingImages, rng: torch.Generator) -> dict[str, float]:
         """Losses and accuracy over all held-out drawings."""
         assert data.held_out is not None
         logits, label = encode(network, data.held_out), data.held_out.label
@@ -63,3 +62,6 @@ class Classifier:
 
     def rate(self, step: int) -> float:
         return 0.5 ** (step // (self.epoch * self.halve_after))
+
+    def speed_options(self, n_devices: int) -> dict[str, Any]:
+        return {"replay": n_devices == 1}

@@ -1,14 +1,14 @@
 """MAML: weights from which a few steps of gradient descent on a new task's support suffice (Finn et al. 2017; S6).
 
 All tasks of a meta-step are adapted at once, on torch.func. Batch normalisation takes the statistics of whatever one task
-shows the network together, as is usual for MAML: it is transductive, an image's logits depend on its task's other queries.
+shows the network together, as MAML usually does: it is transductive, an image's logits depend on its task's other queries.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, Self
 
 import torch
 from torch import Tensor, nn
@@ -16,20 +16,21 @@ from torch.func import functional_call, grad, vmap
 from torch.nn import functional
 
 from exemplar.errors import UserError
-from exemplar.spaces.networks.conv4 import square_side
-from exemplar.spaces.networks.quickdraw import critic
+from exemplar.spaces.networks import square_side
+from exemplar.spaces.networks.adapted import build_learner
 from exemplar.spaces.objectives.protonet import check_drawings, sample_classes, sample_drawings
-from exemplar.spaces.training.images import Images
-from exemplar.spaces.training.steps import check_rate
+from exemplar.spaces.training.images import TrainingImages
+from exemplar.spaces.training.objective import KeptNetwork, check_rate
+from exemplar.spaces.training.objective import Loss as StepLoss
 
 PART = 8  # tasks adapted at once in validation
 Params = dict[str, Tensor]  # name of a parameter → (tasks, *its shape)
-Loss = Callable[[Tensor, Tensor], Tensor]  # a task's outputs (n, ways) and labels (n,) → 0-d
+TaskLoss = Callable[[Tensor, Tensor], Tensor]  # a task's outputs (n, ways) and labels (n,) → 0-d
 
 
 @dataclass(frozen=True)
 class Maml:
-    """network: a name in CRITICS, its last layer as wide as a task has ways. ways, shots, queries: classes of a task, and
+    """network: a critic (`networks`), its last layer as wide as a task has ways. ways, shots, queries: classes of a task, and
     support and query drawings of each; the first support drawing is the class's exemplar where the data has exemplars.
 
     tasks: of a meta-step; inner_steps, test_steps: of gradient descent on a task's support, in training and in testing;
@@ -40,6 +41,7 @@ class Maml:
     """
 
     name: ClassVar[str] = "Maml"  # on cards and checkpoints: it stays whatever the class is called
+    layer: ClassVar[str] = "feature"
     network: str = "conv4-linear"
     ways: int = 20
     shots: int = 1
@@ -53,16 +55,9 @@ class Maml:
     first_order: bool = False
     test_tasks: int = 64
 
-    def build(self, data: Images) -> nn.Module:
-        counts = (
-            self.ways - 1,
-            self.shots,
-            self.queries,
-            self.tasks,
-            self.inner_steps,
-            self.test_steps,
-            self.test_tasks,
-        )
+    def build(self, data: TrainingImages) -> nn.Module:
+        steps = (self.inner_steps, self.test_steps)
+        counts = (self.ways - 1, self.shots, self.queries, self.tasks, *steps, self.test_tasks)
         if min(counts) < 1 or not (self.inner_rate > 0 and self.clip > 0):  # as NaN is not
             raise UserError("MAML needs 2 ways or more, at least 1 of everything it counts, and rate and clip above 0")
         check_rate(self.learning_rate)
@@ -74,17 +69,15 @@ class Maml:
                     f"{self.ways}-way tasks need {self.ways} classes, there are {images.n_classes}: lower ways"
                 )
             check_drawings(images, self.shots + self.queries)
-        return learner(self.network, square_side(data.shape), data.shape[0], self.ways)
+        return build_learner(self.network, square_side(data.shape), data.shape[0], self.ways)
 
-    def loss(
-        self, network: nn.Module, data: Images, rng: torch.Generator, step: int
-    ) -> tuple[Tensor, dict[str, Tensor]]:
+    def loss(self, network: nn.Module, data: TrainingImages, rng: torch.Generator, step: int) -> StepLoss:
         """Cross-entropy of the queries after adapting to the support, over `tasks` tasks; to be differentiated through."""
         outputs, target = self._attempt(network, data, rng, self.tasks, self.inner_steps)
         accuracy = (outputs.argmax(2) == target).float().mean()
         return functional.cross_entropy(outputs.flatten(0, 1), target.flatten()), {"accuracy": accuracy}
 
-    def validate(self, network: nn.Module, data: Images, rng: torch.Generator) -> dict[str, float]:
+    def validate(self, network: nn.Module, data: TrainingImages, rng: torch.Generator) -> dict[str, float]:
         """loss and accuracy_exemplar (where there are exemplars), accuracy_random: the support being exemplars or random
         drawings; accuracy_…_se: their standard errors over tasks."""
         assert data.held_out is not None
@@ -119,10 +112,20 @@ class Maml:
     def rate(self, step: int) -> float:
         return 1.0
 
+    def for_steps(self, steps: int) -> Self:
+        return self
+
+    def speed_options(self, n_devices: int) -> dict[str, Any]:
+        return {"replay": n_devices == 1}
+
+    def part_to_keep(self, network: nn.Module, shape: tuple[int, int, int]) -> KeptNetwork:
+        config = {"network": self.network, "size": shape[1], "channels": shape[0], "ways": self.ways}
+        return KeptNetwork(network, "maml", config)
+
     def _attempt(
         self,
         network: nn.Module,
-        data: Images,
+        data: TrainingImages,
         rng: torch.Generator,
         n_tasks: int,
         steps: int,
@@ -149,37 +152,6 @@ class Maml:
             return logits(network, params, images[:, :, self.shots :].flatten(1, 2)), target
 
 
-class BatchNorm(nn.Module):
-    """(b, channels, h, w) → the same, each channel with the mean 0 and deviation 1 of this batch, then scaled and shifted.
-
-    Written out because the second derivative of torch's own is wrong under vmap, and says nothing (functorch issue 534).
-    """
-
-    def __init__(self, channels: int, eps: float = 1e-5) -> None:
-        super().__init__()
-        self.weight, self.bias, self.eps = nn.Parameter(torch.ones(channels)), nn.Parameter(torch.zeros(channels)), eps
-
-    def forward(self, x: Tensor) -> Tensor:
-        centred = x - x.mean((0, 2, 3), keepdim=True)
-        variance = centred.square().mean((0, 2, 3), keepdim=True)
-        scale = self.weight[:, None, None] * (variance + self.eps).rsqrt()
-        return centred * scale + self.bias[:, None, None]
-
-
-def learner(network: str = "conv4-linear", size: int = 50, channels: int = 1, ways: int = 20) -> nn.Module:
-    """A critic whose last layer tells `ways` classes apart, and which normalises by each batch's own statistics.
-
-    Fresh weights from torch's own generator. conv4 for 20 ways has 264,788 parameters at 50 px, with or without
-    its last ReLU (conv4-linear).
-    """
-    learner = critic(network, (channels, size, size), ways)
-    for module in list(learner.modules()):
-        for name, child in module.named_children():
-            if isinstance(child, nn.BatchNorm2d):
-                setattr(module, name, BatchNorm(child.num_features, child.eps))
-    return learner
-
-
 def adapt(
     network: nn.Module,
     support: Tensor,
@@ -187,7 +159,7 @@ def adapt(
     steps: int,
     rate: float,
     *,
-    loss: Loss = functional.cross_entropy,
+    loss: TaskLoss = functional.cross_entropy,
     first_order: bool = False,
 ) -> Params:
     """The weights after some steps of gradient descent on each task's support, all tasks starting from the network's own.
@@ -205,7 +177,7 @@ def adapt(
 
 
 def slopes(
-    network: nn.Module, params: Params, support: Tensor, labels: Tensor, loss: Loss = functional.cross_entropy
+    network: nn.Module, params: Params, support: Tensor, labels: Tensor, loss: TaskLoss = functional.cross_entropy
 ) -> Params:
     """The gradient of each task's loss on its support by its own weights; shapes as in `adapt`."""
 
@@ -216,5 +188,5 @@ def slopes(
 
 
 def logits(network: nn.Module, params: Params, images: Tensor) -> Tensor:
-    """images: (tasks, m, c, h, w), each task's seen together → (tasks, m, ways), by each task's own weights."""
+    """images: (tasks, m, c, h, w), those of a task in one batch → (tasks, m, ways), by each task's own weights."""
     return vmap(lambda weights, seen: functional_call(network, weights, (seen,)))(params, images)

@@ -8,52 +8,26 @@ half is turned and tells its turn. A step's mix-up is weights, not branches: one
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from exemplar.errors import UserError, unknown
-from exemplar.spaces.networks.conv4 import block, check_size, square_side
-from exemplar.spaces.networks.densenet import DenseNet
-from exemplar.spaces.networks.wide_resnet import WideResNet
+from exemplar.errors import UserError
+from exemplar.spaces.networks import NETWORKS, build_backbone
 from exemplar.spaces.objectives.protonet import encode, sample_drawings
 from exemplar.spaces.readouts import fit_nearest_mean
-from exemplar.spaces.training.images import Images
-from exemplar.spaces.training.steps import check_rate
+from exemplar.spaces.training.images import TrainingImages
+from exemplar.spaces.training.objective import KeptNetwork, Loss, check_rate
+
+if TYPE_CHECKING:
+    from exemplar.spaces.networks import Backbone
 
 TURNS = 4  # quarter turns of an image
 REACH = 4  # px by which a crop is shifted at most
 TEST_WAYS, TEST_QUERIES = 5, 15
-
-
-class Conv64(nn.Sequential):
-    """conv4-64: four blocks of 64, the last one's output flattened: (b, channels, size, size) in [0, 1] → 256 for 32 px.
-
-    Each block ends in a ReLU and a maximum, so that no feature is below 0. 113,088 parameters. Stages: block1 to block4,
-    feature.
-    """
-
-    def __init__(self, channels: int = 3, size: int = 32) -> None:
-        super().__init__()
-        check_size(size, 16)
-        self.n_features = 64 * (size // 16) ** 2
-        for k in range(4):
-            self.add_module(f"block{k + 1}", block(64 if k else channels, 64))
-        self.add_module("feature", nn.Flatten())
-
-
-Backbone = WideResNet | DenseNet | Conv64
-# By name: the architecture as the zoo calls it, its class, and arguments besides channels and size.
-BACKBONES: dict[str, tuple[str, Callable[..., Backbone], dict[str, int]]] = {
-    "wrn28-4": ("wide-resnet", WideResNet, {"depth": 28, "width": 4}),
-    "wrn28-10": ("wide-resnet", WideResNet, {"depth": 28, "width": 10}),
-    "densenet": ("densenet", DenseNet, {}),
-    "conv4-64": ("conv4-64", Conv64, {}),
-}
 
 
 class Learner(nn.Module):
@@ -76,9 +50,9 @@ class Learner(nn.Module):
 
 @dataclass(frozen=True)
 class Pretraining:
-    """What a backbone is trained on: its own network is `Trained.network.backbone`, the heads have done their service.
+    """What a backbone is trained on: its own network is `Trained.network.backbone`; the two heads are dropped after training.
 
-    backbone: a name in BACKBONES; batch: images a step, half of them turned; steps: of the whole schedule, as `train` must
+    backbone: one of `networks`; batch: images per step, half of them turned; steps: of the whole schedule, as `train` must
     be told too; mixed: the share of them, at the end, that mixes a quarter of the batch; mix: λ ~ Beta(mix, mix), a whole
     number.
 
@@ -88,6 +62,7 @@ class Pretraining:
     """
 
     name: ClassVar[str] = "Pretraining"  # on cards and checkpoints: it stays whatever the class is called
+    layer: ClassVar[str] = ""  # the backbone's output
     backbone: str = "wrn28-4"
     batch: int = 256
     steps: int = 10_000
@@ -100,7 +75,7 @@ class Pretraining:
     jitter: float = 0.4
     test_tasks: int = 500
 
-    def build(self, data: Images) -> Learner:
+    def build(self, data: TrainingImages) -> Learner:
         if min(self.batch // 4, self.steps, self.mix, self.test_tasks - 1) < 1 or self.batch % 4 or self.warm_up < 0:
             raise UserError(
                 "a backbone needs a batch of 4, 8, … images, 1 step and mix or more, and 2 test tasks or more"
@@ -113,15 +88,10 @@ class Pretraining:
         data.check_batch(self.batch)
         if data.held_out is not None:
             check_tasks(data.held_out)
-        if self.backbone not in BACKBONES:
-            raise unknown("backbone", self.backbone, BACKBONES)
-        _, make, config = BACKBONES[self.backbone]
-        network = make(**config, channels=data.shape[0], size=square_side(data.shape))
+        network = build_backbone(self.backbone, data.shape)
         return Learner(network, data.n_classes).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
 
-    def loss(
-        self, network: nn.Module, data: Images, rng: torch.Generator, step: int
-    ) -> tuple[Tensor, dict[str, Tensor]]:
+    def loss(self, network: nn.Module, data: TrainingImages, rng: torch.Generator, step: int) -> Loss:
         """Cross-entropy of the classes of all images, mixed ones counting for both, and of the turns of the turned half."""
         rows, half, quarter = data.sample(self.batch, rng), self.batch // 2, self.batch // 4
         turn = torch.randint(TURNS, (self.batch,), generator=rng, device=rng.device)
@@ -144,7 +114,7 @@ class Pretraining:
         }
         return metrics["class_loss"] + self.turn_weight * turning, metrics
 
-    def validate(self, network: nn.Module, data: Images, rng: torch.Generator) -> dict[str, float]:
+    def validate(self, network: nn.Module, data: TrainingImages, rng: torch.Generator) -> dict[str, float]:
         """accuracy_1_shot, accuracy_5_shot: of nearest means in 5-way tasks of held-out classes, and …_se over tasks."""
         assert data.held_out is not None
         features = encode(_plain(network).backbone, data.held_out)
@@ -166,6 +136,18 @@ class Pretraining:
             return (step + 1) / self.warm_up
         done = (step - self.warm_up) / max(1, self.steps - self.warm_up)
         return 0.5 + 0.5 * math.cos(math.pi * min(1.0, done))
+
+    def for_steps(self, steps: int) -> Self:
+        return replace(self, steps=steps)
+
+    def speed_options(self, n_devices: int) -> dict[str, Any]:
+        return {"precision": "bf16-mixed", "compile": True}
+
+    def part_to_keep(self, network: nn.Module, shape: tuple[int, int, int]) -> KeptNetwork:
+        """The backbone, without the heads."""
+        kind = NETWORKS[self.backbone]
+        config = {**kind.arguments, "channels": shape[0], "size": shape[1]}
+        return KeptNetwork(_plain(network).backbone, kind.architecture or self.backbone, config)
 
     def _mixing(self, rng: torch.Generator, step: int) -> tuple[Tensor, Tensor]:
         """The share 1 − λ of the other image, 0 in the first phase, and a place in [0, 1) for the stage to mix before."""
@@ -204,9 +186,9 @@ def jittered(images: Tensor, most: float, rng: torch.Generator) -> Tensor:
 
 
 def task_accuracies(
-    features: Tensor, data: Images, rng: torch.Generator, *, shots: int, n_tasks: int, ways: int = TEST_WAYS
+    features: Tensor, data: TrainingImages, rng: torch.Generator, *, shots: int, n_tasks: int, ways: int = TEST_WAYS
 ) -> Tensor:
-    """(n_tasks,) float64: the share of 15 queries a class that lie nearest to their own class's mean, at random tasks.
+    """(n_tasks,) float64: the share of 15 queries per class that lie nearest to their own class's mean, at random tasks.
 
     features: (n, d) of data's images, divided by their length here.
     """
@@ -220,8 +202,8 @@ def task_accuracies(
     return (readout.predict(query) == label.repeat_interleave(TEST_QUERIES)).double().mean(1)
 
 
-def check_tasks(data: Images) -> None:
-    """5-way 5-shot tasks with 15 queries a class can be drawn."""
+def check_tasks(data: TrainingImages) -> None:
+    """5-way 5-shot tasks with 15 queries per class can be drawn."""
     least, needed = int((data.rows >= 0).sum(1).min()), 5 + TEST_QUERIES
     if data.n_classes < TEST_WAYS or least < needed:
         raise UserError(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, Self
 
 import torch
 from torch import nn
@@ -12,10 +12,11 @@ from torch.nn import functional
 
 from exemplar.errors import UserError
 from exemplar.images.augment import augment, preset
-from exemplar.spaces.networks.quickdraw import Critic, critic
+from exemplar.spaces.networks import build_critic
+from exemplar.spaces.networks.quickdraw import Critic
 from exemplar.spaces.objectives.calibration import calibrated_loss
-from exemplar.spaces.training.images import Images
-from exemplar.spaces.training.steps import check_rate
+from exemplar.spaces.training.images import TrainingImages
+from exemplar.spaces.training.objective import KeptNetwork, Loss, check_rate, kept_critic
 
 PART = 1024  # images encoded at once in validation
 TEST_WAYS, TEST_EPISODES = 20, 200
@@ -23,16 +24,17 @@ TEST_WAYS, TEST_EPISODES = 20, 200
 
 @dataclass(frozen=True)
 class ProtoNet:
-    """network: a name in CRITICS. ways, shots, queries: classes of an episode, and support and query drawings of each; the
-    first support drawing is the class's exemplar where the data has exemplars. episodes: a step's.
+    """network: a critic (`networks`). ways, shots, queries: classes of an episode, and support and query drawings of each; the
+    first support drawing is the class's exemplar where the data has exemplars. episodes: per step.
 
     learning_rate: Adam's, halved every `halve_after` epochs of `epoch` steps; 230 batches of 128 are Omniglot's weak-train
-    once. new_classes: an augmentation preset drawn once a class and episode, which makes new classes
-    ("quickdraw-protonet"); same_for_all: drawn once an episode instead, so that classes cannot be told apart by how they are
+    once. new_classes: an augmentation preset drawn once per class and episode, which makes new classes
+    ("quickdraw-protonet"); same_for_all: drawn once per episode instead, so that classes cannot be told apart by how they are
     turned, moved and zoomed.
     """
 
     name: ClassVar[str] = "ProtoNet"  # on cards and checkpoints: it stays whatever the class is called
+    layer: ClassVar[str] = "feature"  # what diversity is measured in
     network: str = "conv4-linear"
     ways: int = 60
     shots: int = 1
@@ -44,7 +46,7 @@ class ProtoNet:
     new_classes: str | None = None
     same_for_all: bool = False
 
-    def build(self, data: Images) -> Critic:
+    def build(self, data: TrainingImages) -> Critic:
         if min(self.ways - 1, self.shots, self.queries, self.episodes, self.epoch, self.halve_after) < 1:
             raise UserError("an episode needs 2 ways or more, and at least 1 of everything else")
         check_rate(self.learning_rate)
@@ -58,11 +60,9 @@ class ProtoNet:
         if data.held_out is not None:
             check_drawings(data.held_out, self.shots + self.queries)
             check_ways(data.held_out)
-        return critic(self.network, data.shape)
+        return build_critic(self.network, data.shape)
 
-    def loss(
-        self, network: nn.Module, data: Images, rng: torch.Generator, step: int
-    ) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
+    def loss(self, network: nn.Module, data: TrainingImages, rng: torch.Generator, step: int) -> Loss:
         """Cross-entropy over an episode's classes, −‖query − prototype‖² being the logits."""
         each = self.shots + self.queries
         classes = sample_classes(data.n_classes, self.episodes, self.ways, rng).flatten()
@@ -73,7 +73,7 @@ class ProtoNet:
             images = augment(images, preset(self.new_classes), rng, groups)
         return episode_loss(network(images).float().view(self.episodes, self.ways, each, -1), self.shots)
 
-    def validate(self, network: nn.Module, data: Images, rng: torch.Generator) -> dict[str, float]:
+    def validate(self, network: nn.Module, data: TrainingImages, rng: torch.Generator) -> dict[str, float]:
         """loss: of 200 episodes like those of training, and what it is when sureness is set aside (`calibrated_loss`);
         accuracy_…: 20-way, as in `accuracies`; loss_20_way: of 200 such episodes."""
         assert data.held_out is not None
@@ -92,8 +92,17 @@ class ProtoNet:
     def rate(self, step: int) -> float:
         return 0.5 ** (step // (self.epoch * self.halve_after))
 
+    def for_steps(self, steps: int) -> Self:
+        return self
+
+    def speed_options(self, n_devices: int) -> dict[str, Any]:
+        return {"replay": n_devices == 1}  # a small network waits for its launches more than it computes
+
+    def part_to_keep(self, network: nn.Module, shape: tuple[int, int, int]) -> KeptNetwork:
+        return kept_critic(network, self.network, shape)
+
     def _test(
-        self, embedded: torch.Tensor, data: Images, ways: int, rng: torch.Generator
+        self, embedded: torch.Tensor, data: TrainingImages, ways: int, rng: torch.Generator
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """Logits and right answers of 200 random episodes. embedded: (n, d) of data's images."""
         classes = sample_classes(data.n_classes, TEST_EPISODES, ways, rng)
@@ -128,7 +137,7 @@ def episode_logits(embedded: torch.Tensor, shots: int) -> tuple[torch.Tensor, to
 
 
 def sample_drawings(
-    data: Images, classes: torch.Tensor, n: int, rng: torch.Generator, *, exemplar_first: bool = True
+    data: TrainingImages, classes: torch.Tensor, n: int, rng: torch.Generator, *, exemplar_first: bool = True
 ) -> torch.Tensor:
     """classes: (k,) → (k, n) rows: n distinct drawings of each at random, the exemplar the first where there is one."""
     rows = data.rows[classes]  # (k, most)
@@ -138,7 +147,7 @@ def sample_drawings(
     return rows.gather(1, lot.topk(n).indices)
 
 
-def encode(encoder: Callable[[torch.Tensor], torch.Tensor], data: Images) -> torch.Tensor:
+def encode(encoder: Callable[[torch.Tensor], torch.Tensor], data: TrainingImages) -> torch.Tensor:
     """All images through a network, or a layer of it: (n, d) float32."""
     rows = torch.arange(len(data.pixels), device=data.pixels.device)
     return torch.cat([encoder(data.take(part)).float() for part in rows.split(PART)])
@@ -146,7 +155,7 @@ def encode(encoder: Callable[[torch.Tensor], torch.Tensor], data: Images) -> tor
 
 def accuracies(
     features: torch.Tensor,
-    data: Images,
+    data: TrainingImages,
     rng: torch.Generator,
     *,
     shots: int = 1,
@@ -188,12 +197,12 @@ def chance_of_nearest(n_nearer: torch.Tensor, n_classes: int, ways: int) -> torc
     return ((left - n_nearer[..., None]).clamp(min=0) / left).prod(-1)
 
 
-def check_ways(data: Images) -> None:
+def check_ways(data: TrainingImages) -> None:
     if data.n_classes < TEST_WAYS:
         raise UserError(f"validation needs {TEST_WAYS} classes, {data.n_classes} are held out: hold out more, or none")
 
 
-def check_drawings(data: Images, n: int) -> None:
+def check_drawings(data: TrainingImages, n: int) -> None:
     least = int((data.rows >= 0).sum(1).min())
     if least < n:
         raise UserError(f"an episode takes {n} drawings of a class, one class has {least}: lower shots or queries")

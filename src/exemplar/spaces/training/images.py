@@ -14,8 +14,8 @@ from exemplar.errors import UserError
 
 
 @dataclass(frozen=True, eq=False)
-class Images:
-    """What is trained on, all of it on one device. Build one from arrays with `Images.of`.
+class TrainingImages:
+    """What is trained on, all of it on one device. Build one from arrays with `TrainingImages.of`.
 
     pixels: (n, c, h, w) uint8; label: (n,) int64, the place of each image's class in `names`; exemplar: (n_classes,) int64,
     the row of each class's exemplar, or None; held_out: the images validation is done on.
@@ -25,7 +25,7 @@ class Images:
     label: torch.Tensor
     names: tuple[str, ...]
     exemplar: torch.Tensor | None = None
-    held_out: Images | None = None
+    held_out: TrainingImages | None = None
 
     def __post_init__(self) -> None:
         n, k = len(self.pixels), len(self.names)
@@ -41,7 +41,7 @@ class Images:
         if self.exemplar is not None:
             classes = torch.arange(k, device=self.label.device)
             if self.exemplar.shape != (k,) or not 0 <= int(self.exemplar.min()) <= int(self.exemplar.max()) < n:
-                raise UserError(f"exemplars must be {k} rows of the {n} images, one a class")
+                raise UserError(f"exemplars must be {k} rows of the {n} images, one per class")
             if not torch.equal(self.label[self.exemplar], classes):
                 raise UserError("each class's exemplar must be one of its own images: give their rows in class order")
 
@@ -52,8 +52,8 @@ class Images:
         label: Sequence[int] | np.ndarray,
         names: Sequence[str],
         exemplar: Sequence[int] | np.ndarray | None = None,
-        held_out: Images | None = None,
-    ) -> Images:
+        held_out: TrainingImages | None = None,
+    ) -> TrainingImages:
         """images: (n, h, w) or (n, h, w, c) uint8; label: (n,) places in names; exemplar: (n_classes,) rows."""
         if not isinstance(images, np.ndarray) or images.ndim not in (3, 4):
             found = images.shape if isinstance(images, np.ndarray) else f"a {type(images).__name__}"
@@ -96,7 +96,7 @@ class Images:
         """(n,) int64: distinct rows at random. A device draws them without anybody waiting for it."""
         return torch.rand(len(self.pixels), generator=rng, device=rng.device).topk(n).indices
 
-    def to(self, device: torch.device) -> Images:
+    def to(self, device: torch.device) -> TrainingImages:
         return replace(
             self,
             pixels=self.pixels.to(device),

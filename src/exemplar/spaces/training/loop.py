@@ -1,7 +1,7 @@
 """The one training loop: any objective, on CPU or GPU, one or several, resumed where it was killed.
 
 Images live on the device as bytes; an objective draws its own batches there. A step's randomness belongs to the step's
-number, not to what came before it, so a run that was killed goes on as if it had not been: on a CPU bit for bit.
+number, not to what came before it, so a run that was killed resumes as if it had not been: on a CPU bit for bit.
 """
 
 from __future__ import annotations
@@ -24,15 +24,16 @@ from exemplar.errors import UserError, unknown
 from exemplar.spaces.devices import count_gpus, find_device
 from exemplar.spaces.training.bar import step_bar
 from exemplar.spaces.training.checkpoints import CHECKPOINT, load_checkpoint, save_checkpoint
-from exemplar.spaces.training.images import Images
-from exemplar.spaces.training.steps import Objective, mean_over_devices, plain_steps, replayed_steps, tried_kernels
+from exemplar.spaces.training.images import TrainingImages
+from exemplar.spaces.training.objective import Objective
+from exemplar.spaces.training.steps import mean_over_devices, plain_steps, replayed_steps, tried_kernels
 from exemplar.spaces.training.stops import any_device, launch_processes, stops_between_steps
 
 if TYPE_CHECKING:
     from lightning_fabric import Fabric
 
 PRECISIONS = ("32-true", "bf16-mixed")
-for part in ("rank_zero", "distributed"):  # they talk of Tensor Cores and of processes, each process anew
+for part in ("rank_zero", "distributed"):  # they talk of Tensor Cores and of processes, in each process
     logging.getLogger(f"lightning_fabric.utilities.{part}").setLevel(logging.WARNING)
 
 
@@ -47,7 +48,7 @@ class Trained:
 
 def train(
     objective: Objective,
-    data: Images,
+    data: TrainingImages,
     *,
     steps: int,
     seed: int,
@@ -59,7 +60,7 @@ def train(
     replay: bool = False,
     every: int = 500,
 ) -> Trained:
-    """Train an objective's network on the data, or go on from the folder's checkpoint.
+    """Train an objective's network on the data, or resume from the folder's checkpoint.
 
     folder: keeps checkpoint.pt and curve.json, renewed every `every` steps, when validation is done too, at Ctrl-C, and at
     the end; None keeps nothing. device: auto, cpu, cuda or cuda:N; devices: how many, each with its own batches, gradients
@@ -68,7 +69,7 @@ def train(
     `step` and never waits for the device, and that the optimizer is capturable (Adam and RMSprop are).
     """
     if steps < 1 or every < 1:
-        raise UserError(f"training needs at least 1 step, and a look at it every 1 or more, not {steps} and {every}")
+        raise UserError(f"training needs at least 1 step, and an evaluation every 1 or more, not {steps} and {every}")
     fabric = _fabric(device, devices, precision)
     if replay and (fabric.device.type != "cuda" or devices > 1):
         raise UserError("a step can only be replayed on a single GPU: leave replay out, or use --device cuda")
@@ -90,7 +91,7 @@ class _Run:
     """One training, as each device's process goes through it."""
 
     objective: Objective
-    data: Images
+    data: TrainingImages
     steps: int
     seed: int
     folder: Path | None
@@ -142,17 +143,17 @@ class _Run:
                     totals[name] = totals[name] + value if name in totals else value.clone()
                 show(step + 1)
                 stopped = any_device(fabric, asked_to_stop())
-                looked_at = (step + 1) % self.every == 0 or step + 1 == self.steps
-                if not (looked_at or stopped):
+                evaluated = (step + 1) % self.every == 0 or step + 1 == self.steps
+                if not (evaluated or stopped):
                     continue
                 entry = {"step": step + 1, **_means(fabric, totals, step + 1 - since)}
-                if looked_at:
+                if evaluated:
                     totals, since = {}, step + 1
                 totals = {name: mean_over_devices(fabric, total) for name, total in totals.items()}
                 problem = None
                 if fabric.is_global_zero:  # the others meet it at the broadcast
                     try:
-                        if looked_at:
+                        if evaluated:
                             entry |= self.validate(network, data)
                             state["curve"].append(entry)
                         state.update(step=step + 1, totals=totals, seconds=time.monotonic() - begun)
@@ -192,7 +193,7 @@ class _Run:
         weights = {"network": network.state_dict(), "optimizer": optimizer.state_dict()}
         save_checkpoint(self.folder, {"identity": self.identity, **weights, **state})
 
-    def validate(self, network: nn.Module, data: Images) -> dict[str, float]:
+    def validate(self, network: nn.Module, data: TrainingImages) -> dict[str, float]:
         if data.held_out is None:
             return {}
         network.eval()
@@ -230,7 +231,7 @@ def _fabric(device: str, devices: int, precision: str) -> Fabric:
     return Fabric(accelerator=place.type, devices=chosen, strategy=strategy, precision=precision)  # type: ignore[arg-type]
 
 
-def _fresh(objective: Objective, data: Images, seed: int) -> nn.Module:
+def _fresh(objective: Objective, data: TrainingImages, seed: int) -> nn.Module:
     """The same weights for a seed whatever the device; torch's own generator is left as it was."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seeds.seed("weights", seed))

@@ -1,16 +1,16 @@
-"""What is learned, and one step of learning it: taken plainly, or recorded once as a CUDA graph and replayed."""
+"""One training step: taken plainly, or recorded once as a CUDA graph and replayed."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from typing import TYPE_CHECKING
 
 import torch
 from torch import nn
 
-from exemplar.errors import UserError
-from exemplar.spaces.training.images import Images
+from exemplar.spaces.training.images import TrainingImages
+from exemplar.spaces.training.objective import Objective
 
 if TYPE_CHECKING:
     from lightning_fabric import Fabric
@@ -19,39 +19,12 @@ WARM_UP = 3  # steps before one is recorded: libraries choose their kernels and 
 Advance = Callable[[int], dict[str, torch.Tensor]]  # takes one step, gives its loss and metrics as 0-d tensors
 
 
-class Objective(Protocol):
-    """What is learned: a frozen dataclass, whose fields are its configuration, with a name that never changes."""
-
-    name: ClassVar[str]
-
-    def build(self, data: Images) -> nn.Module:
-        """The network with fresh weights, from torch's own generator (which `train` seeds); refuses data it cannot use."""
-
-    def loss(
-        self, network: nn.Module, data: Images, rng: torch.Generator, step: int
-    ) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
-        """Draws a batch on the device; gives the loss to descend and what else to show, all 0-d tensors."""
-
-    def validate(self, network: nn.Module, data: Images, rng: torch.Generator) -> dict[str, float]:
-        """How well it does on `data.held_out`; called in eval mode, without gradients, and with the same rng each time."""
-
-    def optimizer(self, network: nn.Module) -> torch.optim.Optimizer: ...
-
-    def rate(self, step: int) -> float:
-        """The learning rate at this step (from 0) as a share of the optimizer's own."""
-
-
-def check_rate(learning_rate: float) -> None:
-    if not 0 < learning_rate < float("inf"):
-        raise UserError(f"the learning rate {learning_rate} must be a number above 0")
-
-
 def plain_steps(
     fabric: Fabric,
     objective: Objective,
     network: nn.Module,
     optimizer: torch.optim.Optimizer,
-    data: Images,
+    data: TrainingImages,
     rng: torch.Generator,
 ) -> Advance:
     def advance(step: int) -> dict[str, torch.Tensor]:
