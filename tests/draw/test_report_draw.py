@@ -27,12 +27,16 @@ from exemplar.draw.figures import study_plots as studies
 from exemplar.draw.figures import tables
 from exemplar.draw.figures.comparison import originality_axis, write_comparison
 from exemplar.draw.figures.drawers import OF_GLYPHS, OF_PEOPLE, drawers_of, is_own_drawers
+from exemplar.draw.figures.studies import SHOW, StudyRecord
+from exemplar.draw.figures.study_page import scores_beside_published
+from exemplar.draw.figures.study_verdicts import VERDICTS, study_verdict
 from exemplar.draw.figures.verdicts import compare_verdict, differ
 from exemplar.draw.scored_runs import read_scored
 from exemplar.errors import UserError
 from exemplar.files import write_npz
 from exemplar.records import Score, Scores
 from exemplar.report.labels import _candidate_corners, _overlap_area
+from exemplar.rooms import Number
 from exemplar.runs import open_run
 
 N_CONCEPTS, N_DRAWINGS, SIDE = 12, 6, 20
@@ -599,3 +603,36 @@ def test_rows_show_ours_and_what_was_published():
     assert found == {0.8: 1.0, -0.2: 0.0}
     assert [0.79, 0] in [line.get_xydata()[0].tolist() for line in axes.lines if len(line.get_xydata())]
     assert axes.get_xlim()[0] < -0.2 and axes.get_xlim()[1] > 0.8
+
+
+def study(name: str, *scores: Score, data: str = "omniglot/weak-test", **published: Number) -> StudyRecord:
+    return StudyRecord(name, data, scores, {}, {tuple(key.split("__")): n for key, n in published.items()})  # type: ignore[misc]
+
+
+def test_every_study_has_figures_and_a_verdict_and_none_is_needed_where_scores_are_missing():
+    assert SHOW.keys() == VERDICTS.keys()
+    assert [study_verdict(study(name)) for name in (*VERDICTS, "another one")] == [""] * (len(VERDICTS) + 1)
+
+
+def test_a_study_s_verdict_is_what_its_scores_say():
+    slope = Score("slope", 0.8, (0.75, 0.85), 9, agent="people, concepts")
+    assert study_verdict(study("centre-and-exemplar", slope)).endswith(
+        "is 0.80 [0.75, 0.85], an interval that excludes 1."
+    )
+    wide = replace(slope, ci95=(0.5, 1.1))
+    assert study_verdict(study("centre-and-exemplar", wide)).endswith("an interval that includes 1.")
+    ends = [
+        Score(f"recognizability_of_the_{which}_original", value, (value - 0.05, value + 0.05), 9, agent="people")
+        for which, value in (("least", 0.99), ("most", 0.95))
+    ]
+    said = study_verdict(study("curve", *ends, data="glyphs/weak-test"))
+    assert "the simulated drawers' drawings" in said and "does not change beyond its intervals" in said
+
+
+def test_a_study_s_table_sets_what_others_found_beside_ours():
+    ours = [Score("r_squared", 0.7, (0.6, 0.8), 9, agent="two"), Score("r_squared", 0.5, (0.4, 0.6), 9, agent="people")]
+    table = scores_beside_published(study("critics-agree", *ours, r_squared__two=Number(0.74, "a paper, Table 1")))
+    assert [cell.text for cell in table.heads][-1] == "by others"
+    assert [(row[-1].text, row[-1].small) for row in table.cells] == [("0.74", "a paper, Table 1"), ("", "")]
+    alone = scores_beside_published(study("critics-agree", *ours, data="glyphs/weak-test"))
+    assert [cell.text for cell in alone.heads][-1] == "n" and alone.cells[1][1].text == "simulated drawers"

@@ -101,7 +101,7 @@ def score_table(scores: Sequence[Score]) -> Table:
     rows: list[list[str | Cell]] = [
         [
             score.name.replace("_", " "),
-            *([score.label] if labelled else []),
+            *([_whose(score)] if labelled else []),
             Cell.of_number(score.value),
             Cell(format_range(score.ci95), _finite(score.ci95[0]), number=True),
             Cell.of_number(score.n, f"{score.n:,}"),
@@ -109,6 +109,14 @@ def score_table(scores: Sequence[Score]) -> Table:
         for score in scores
     ]
     return Table(header, rows)
+
+
+def _whose(score: Score) -> Cell:
+    """The agent and concept; in small print, the space and variant."""
+    main, rest = (
+        ", ".join(filter(None, pair)) for pair in ((score.agent, score.concept), (score.space, score.variant))
+    )
+    return Cell(main, small=rest) if main else Cell(rest)
 
 
 def as_cell(what: str | Cell) -> Cell:

@@ -9,6 +9,7 @@ from exemplar.draw.figures.drawers import drawers_of
 from exemplar.draw.figures.studies import Show, StudyRecord
 from exemplar.draw.figures.study_verdicts import study_verdict
 from exemplar.draw.figures.tables import words
+from exemplar.draw.tasks import PEOPLE
 from exemplar.files import npz_names, read_npz
 from exemplar.records import Score
 from exemplar.report.how_made import how_made
@@ -66,5 +67,5 @@ def scores_beside_published(record: StudyRecord) -> Table:
 def _say_who(score: Score, record: StudyRecord) -> Score:
     """A score whose labels do not call simulated drawers people. Where the agent is a data set, its own drawers count."""
     drawers = drawers_of([score.agent]) if "/" in score.agent else record.drawers
-    agent, variant = (drawers.in_words(text) for text in (score.agent, score.variant))
+    agent, variant = score.agent.replace(PEOPLE, drawers.agent), drawers.in_words(score.variant)
     return replace(score, name=words(score.name, drawers), agent=agent, variant=variant)
