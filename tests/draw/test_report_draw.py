@@ -55,6 +55,7 @@ def make_run(
     normalise: str = "people",
     command: str = "draw score",
     ways: str = "20",
+    distance: str = "distance_to_people",
 ) -> Path:
     """A run folder as `exemplar draw score` leaves it, of drawings and scores made up."""
     rng = seeds.rng("made-up drawings", agent, n)
@@ -68,12 +69,9 @@ def make_run(
         score("precision", 0.5, agent=agent),
         score("precision", 0.5, agent=agent, space=critics[0]),
         *([score(f"recognizability_{ways}_way", place[1], agent=agent)] if ways else []),
-        score("distance_to_people", 0.0 if agent == "people" else 1.5, agent=agent),
+        score(distance, 0.0 if agent == "people" else 1.5, agent=agent),
         *(score("diversity", value, agent=agent, concept=c) for c, value in zip(CONCEPTS, diversity, strict=True)),
-        *(
-            score("distance_to_people", value, agent=agent, concept=c)
-            for c, value in zip(CONCEPTS, diversity, strict=True)
-        ),
+        *(score(distance, value, agent=agent, concept=c) for c, value in zip(CONCEPTS, diversity, strict=True)),
         *(score("vendi", 3.0, agent=agent, concept=c, space=critics[-1]) for c in CONCEPTS),
     ]
     bins = np.linspace(0.2, 0.8, 3)
@@ -261,10 +259,12 @@ def drawn_by(tmp_path: Path, data: str, *agents: str, **about: Any) -> list[Path
 
 @pytest.mark.parametrize("own", ["people", "simulated drawers"])  # as old runs and new ones name them
 def test_the_drawers_of_built_in_glyphs_are_not_called_people(own, tmp_path):
-    runs = drawn_by(tmp_path, "glyphs/weak-test", own, "copies", "noise", normalise="sample")
+    about = {"normalise": "sample", "distance": f"distance_to_{own.replace(' ', '_')}"}
+    runs = drawn_by(tmp_path, "glyphs/weak-test", own, "copies", "noise", **about)
     text = write_comparison(tmp_path / "page.html", runs).read_text(encoding="utf-8")
     shown = re.sub(r'src="data:[^"]*"', "", text[text.index("<main>") :])
     assert not re.search(r"\bpeople\b", shown.lower()), re.findall(r".{60}\bpeople\b.{20}", shown.lower())[:3]
+    assert (tmp_path / "page-figures" / "radar.svg").is_file() and "Who is nearest to the simulated drawers" in shown
     assert "distance to simulated drawers" in shown and "the star is the simulated drawers" in shown
 
 

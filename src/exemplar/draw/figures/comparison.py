@@ -26,7 +26,7 @@ from exemplar.draw.figures.plots import (
     plot_radar,
     plot_ranked,
 )
-from exemplar.draw.figures.verdicts import DISTANCE, compare_verdict
+from exemplar.draw.figures.verdicts import compare_verdict
 from exemplar.draw.scored_runs import ScoredRun, read_comparable
 from exemplar.errors import UserError
 from exemplar.report.page import Chapter, Figure, data_uri, write_page
@@ -52,7 +52,10 @@ def write_comparison(out: Path, runs: Sequence[Path]) -> Path:
         raise UserError(f"The comparison is an .html file: rename {out} to end with .html.")
     scored = read_comparable([Path(folder) for folder in runs])
     drawers = drawers_of(scored[0].about["data"])
-    scored = [replace(run, agent=name) for run, name in zip(scored, shown_names(scored, drawers), strict=True)]
+    scored = [
+        replace(run, agent=name, scores=[replace(s, name=drawers.rename_score(s.name)) for s in run.scores])
+        for run, name in zip(scored, shown_names(scored, drawers), strict=True)
+    ]
     styles = agent_styles([run.agent for run in scored])
     colours = {agent: style["color"] for agent, style in styles.items()}
     radar = show_radar(scored, styles, drawers)
@@ -186,7 +189,7 @@ def show_ranked(number: int, run: ScoredRun, colour: str) -> Figure:
 
 def show_radar(runs: Sequence[ScoredRun], styles: AgentStyles, drawers: Drawers) -> Figure | None:
     """None where there are no distances to the data's own drawers, or too few concepts for a radar."""
-    found = {run.agent: run.by_concept(DISTANCE) for run in runs if not is_own_drawers(run.agent)}
+    found = {run.agent: run.by_concept(drawers.distance) for run in runs if not is_own_drawers(run.agent)}
     distances = {
         a: np.array([s.value for s in scores if s is not None]) for a, scores in found.items() if None not in scores
     }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from exemplar.draw.measures.sides import distance_name
 from exemplar.draw.tasks import PEOPLE, SIMULATED
 
 BUILT_IN = "glyphs"  # the data whose drawers are simulated
@@ -21,6 +22,15 @@ class Drawers:
     def in_words(self, text: str) -> str:
         """A text about people, said of these drawers; so that `distance to people` is not claimed of simulated ones."""
         return text if self.agent == PEOPLE else text.replace("people's", self.their).replace("people", self.them)
+
+    @property
+    def distance(self) -> str:
+        """The name of the score that is the distance to them."""
+        return distance_name(self.agent)
+
+    def rename_score(self, name: str) -> str:
+        """What a score of an old run is called now: those beside simulated drawers were named after people."""
+        return name.replace(distance_name(PEOPLE), self.distance)
 
     def rename(self, agent: str) -> str:
         """What an agent of an old run is called now: there the simulated drawers of built-in data were called people."""

@@ -22,7 +22,7 @@ MEANING = {
     "recognizability": "how often a drawing is assigned to its own concept among {}, each seen once",
     "originality": "how far the drawings are from the exemplar",
     "copy_rate": "how many drawings are nearer to the exemplar than almost all of people's",
-    "distance_to_people": "how far from people in the plane of diversity and recognizability, in people's standard deviations",
+    "distance": "how far from people in the plane of diversity and recognizability, in people's standard deviations",
 }
 
 
@@ -113,7 +113,7 @@ def main_recognizability(run: ScoredRun) -> tuple[str, int]:
 def explain(name: str, drawers: Drawers = OF_PEOPLE) -> str:
     """What a main score says; nothing of the others."""
     found = WAYS.fullmatch(name)
-    return drawers.in_words(MEANING["recognizability"].format(found[1]) if found else MEANING.get(name, ""))
+    return drawers.in_words(MEANING.get(_main_score(name), "").format(found[1] if found else ""))
 
 
 def required_score(run: ScoredRun, name: str, concept: str = "") -> Score:
@@ -138,7 +138,14 @@ def list_names(names: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
+def _main_score(name: str) -> str:
+    """The entry of MEANING that a score belongs to, if any."""
+    if WAYS.fullmatch(name):
+        return "recognizability"
+    return "distance" if name.startswith("distance_to_") else name
+
+
 def _order(name: str) -> tuple[int, bool, str]:
     """Where a score stands among the others: main ones first, few ways before all."""
-    main = "recognizability" if WAYS.fullmatch(name) else name
+    main = _main_score(name)
     return (list(MEANING).index(main) if main in MEANING else len(MEANING)), "all" in name, name

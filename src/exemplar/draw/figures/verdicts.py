@@ -13,7 +13,6 @@ from exemplar.draw.figures.tables import list_names, main_recognizability, requi
 from exemplar.draw.scored_runs import ScoredRun
 from exemplar.records import Score
 
-DISTANCE = "distance_to_people"
 Found = list[tuple[str, Score]]  # agent, score
 
 
@@ -21,7 +20,7 @@ def compare_verdict(runs: Sequence[ScoredRun], drawers: Drawers) -> str:
     """Who is nearest to the data's own drawers; where that is unknown, who is most diverse and most recognizable."""
     others = [run for run in runs if not is_own_drawers(run.agent)]
     own = next((run for run in runs if is_own_drawers(run.agent)), None)
-    distances = [(run.agent, score) for run in others if (score := run.overall(DISTANCE)) is not None]
+    distances = [(run.agent, score) for run in others if (score := run.overall(drawers.distance)) is not None]
     if len(others) > 1 and len(distances) == len(others):
         return _nearest(distances, drawers)
     if len(others) == 1 and own is not None:
