@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from exemplar.engine import Backend
     from exemplar.records import Scores
-    from exemplar.report.page import Chapter
     from exemplar.runs import Run
 
 ROOMS = ("images", "spaces", "draw", "learn")  # in the order of the tour
@@ -54,10 +53,11 @@ class KeptResult:
 
 @dataclass(frozen=True)
 class TourChapter:
-    """A room's part of the tour. make: fills the run in a folder; chapter: the part of the page made from that folder."""
+    """A room's part of the tour. make: fills the run in a folder; chapter: the part of the page made from that folder, a
+    `report.page.Chapter`."""
 
     make: Callable[[Path, int, Backend | None], None]
-    chapter: Callable[[Path], Chapter]
+    chapter: Callable[[Path], Any]
 
 
 def nothing() -> dict[str, Any]:

@@ -57,7 +57,9 @@ def test_every_command_that_is_shown_exists(page: Path) -> None:
         if not line.startswith("exemplar "):
             continue
         words = shlex.split(line.partition("#")[0])[1:]
-        command = next((name for name in known if " ".join(words).startswith(f"{name} ") or " ".join(words) == name), "")
+        command = next(
+            (name for name in known if " ".join(words).startswith(f"{name} ") or " ".join(words) == name), ""
+        )
         assert command, line
         said = CliRunner().invoke(make_app(words[0]), [*command.split(), "--help"]).stdout
         for word in words:

@@ -38,7 +38,6 @@ MAY_IMPORT = {
     "cli": FOUNDATION | {"touring"},  # the rooms, likewise
     "__init__": {"images", "touring", "rooms"} | ROOMS | {"spaces", "results", "runs"},
 }
-BY_NAME = {"rooms.py", "__init__.py", "zoo.py"}  # where importlib is used: rooms; lazy front doors
 
 
 def modules(path: Path) -> Iterator[str]:
@@ -94,7 +93,7 @@ def test_nothing_enters_a_room_but_by_its_front_door():
 
 def test_modules_are_imported_by_name_in_few_places():
     users = {path.name for path in PACKAGE.rglob("*.py") if "import_module" in path.read_text(encoding="utf-8")}
-    allowed = {"rooms.py", "__init__.py", "user_code.py", "catalogue.py", "stages.py", "zoo.py", "table.py"}
+    allowed = {"rooms.py", "__init__.py", "user_code.py", "catalogue.py", "stages.py", "zoo.py", "pretrained.py"}
     assert users <= allowed, users - allowed
 
 
@@ -130,7 +129,7 @@ def test_every_option_says_what_it_is(room):
 def test_a_front_door_is_light():
     code = (
         "import sys, exemplar; from exemplar import rooms; [room.door.__all__ for room in rooms.list_rooms()]; "
-        "sys.exit(', '.join({'numpy', 'torch', 'pandas', 'scipy', 'matplotlib'} & set(sys.modules)))"
+        "sys.exit(', '.join({'numpy', 'torch', 'pandas', 'scipy', 'matplotlib'} & set(sys.modules)) or 0)"
     )
     done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True, timeout=900)
     assert done.returncode == 0, done.stderr

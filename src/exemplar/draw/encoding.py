@@ -1,4 +1,4 @@
-"""Drawings in the critics' spaces: each image decoded once and encoded once per network, before anything is scored."""
+"""Drawings in the critics' spaces, before anything is scored: each image decoded once, and encoded once per network."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ from exemplar.draw.tasks import FEWEST, DrawingTask, matched_own_rows, own_rows
 from exemplar.errors import UserError
 from exemplar.images.concepts import ConceptSet
 from exemplar.records import Drawings
-from exemplar.spaces.encoding import Watched
-from exemplar.spaces.space import Space, encode_kept
+from exemplar.spaces.encoding import encode_all
+from exemplar.spaces.inputs import Images
+from exemplar.spaces.space import Space
 from exemplar.store import Store
 
 MOST = 20  # drawings per concept in a study, Omniglot's number: memory stays bounded, and data sets compare
@@ -50,47 +51,24 @@ def encode_drawings(
         raise UserError(f"These are drawings by {len(agents)} agents: score one at a time.")
     images = stack(drawings, task)
     k, n = images.shape[:2]
-    own = matched_own_rows(task, n)
-    flat = images.reshape(k * n, *images.shape[2:])
-    rows = find_rows(flat, task.data)
-
-    def encode(space: Space, training: ConceptSet | None) -> CriticFeatures:
-        shown = Watched(space, store)
-        data = encode_kept(shown, task.data, device=device)
-        drawn = np.empty((k * n, data.shape[1]), np.float32)
-        drawn[rows >= 0] = data[rows[rows >= 0]]
-        if (rows < 0).any():
-            fresh, place = np.unique(flat[rows < 0], axis=0, return_inverse=True)
-            drawn[rows < 0] = shown.encode(fresh, device=device)[place.ravel()]
-        return CriticFeatures(
+    own, spaces = matched_own_rows(task, n), (*critics.see, *critics.recognise)
+    sets: list[Images] = [task.data, images.reshape(k * n, *images.shape[2:])]
+    encoded = encode_all(spaces, sets, device=device, store=store)
+    trained: list[np.ndarray | None] = [None] * len(spaces)
+    if training is not None:
+        found = encode_all(critics.see, [training], device=device, store=store)
+        trained[: len(critics.see)] = [features for (features,) in found]
+    features = tuple(
+        CriticFeatures(
             space.name,
             drawn.reshape(k, n, -1),
             data[task.exemplar],
             None if own is None else data[own],
-            None if training is None else encode_kept(shown, training, device=device),
+            seen_in_training,
         )
-
-    return EncodedDrawings(
-        tuple(encode(space, training) for space in critics.see),
-        tuple(encode(space, None) for space in critics.recognise),
-        agent=str(agents[0]),
-        concepts=task.concepts,
-        groups=task.data.group.code[task.exemplar],
-        makers=None if own is None else task.data.maker.code[own],
-        chosen_by=task.chosen_by,
-        drawers=task.drawers,
+        for space, (data, drawn), seen_in_training in zip(spaces, encoded, trained, strict=True)
     )
-
-
-def find_rows(images: np.ndarray, data: ConceptSet) -> np.ndarray:
-    """(m,) the row of the data that is the very same image, −1 where there is none: its features are known already.
-
-    images: (m, h, w) uint8.
-    """
-    if images.shape[1:] != data.shape:
-        return np.full(len(images), -1)
-    known = {image.tobytes(): row for row, image in enumerate(data.images)}
-    return np.array([known.get(image.tobytes(), -1) for image in images])
+    return _gather(features, task, critics, str(agents[0]), own)
 
 
 def encode_own(task: DrawingTask, critics: Critics, n: int | None = None) -> EncodedDrawings:
@@ -101,19 +79,25 @@ def encode_own(task: DrawingTask, critics: Critics, n: int | None = None) -> Enc
             f"{task.data.name} has {n} drawings of some concept besides the exemplar: this needs {FEWEST} or more of each, add "
             "some"
         )
-    rows = own_rows(task, n)
+    rows, spaces = own_rows(task, n), (*critics.see, *critics.recognise)
+    features = tuple(
+        CriticFeatures(space.name, data[rows], data[task.exemplar], data[rows])
+        for space, (data,) in zip(spaces, encode_all(spaces, [task.data]), strict=True)
+    )
+    return _gather(features, task, critics, task.drawers, rows)
 
-    def encode(space: Space) -> CriticFeatures:
-        data = encode_kept(Watched(space), task.data)
-        return CriticFeatures(space.name, data[rows], data[task.exemplar], data[rows])
 
+def _gather(
+    features: tuple[CriticFeatures, ...], task: DrawingTask, critics: Critics, agent: str, own: np.ndarray | None
+) -> EncodedDrawings:
+    """features: of all critics, those that see first; own: (k, n) rows of the data's own drawings, or None."""
     return EncodedDrawings(
-        tuple(map(encode, critics.see)),
-        tuple(map(encode, critics.recognise)),
-        agent=task.drawers,
+        features[: len(critics.see)],
+        features[len(critics.see) :],
+        agent=agent,
         concepts=task.concepts,
         groups=task.data.group.code[task.exemplar],
-        makers=task.data.maker.code[rows],
+        makers=None if own is None else task.data.maker.code[own],
         chosen_by=task.chosen_by,
         drawers=task.drawers,
     )
@@ -122,7 +106,7 @@ def encode_own(task: DrawingTask, critics: Critics, n: int | None = None) -> Enc
 def encode_data(data: ConceptSet, spaces: Sequence[Space], rows: np.ndarray) -> EncodedSet:
     """Some of the data's own drawings. rows: (k, n)."""
     names = tuple(space.name for space in spaces)
-    return EncodedSet(names, tuple(encode_kept(Watched(space), data)[rows] for space in spaces))
+    return EncodedSet(names, tuple(features[rows] for (features,) in encode_all(spaces, [data])))
 
 
 def choose_rows(data: ConceptSet, n: int | None = None) -> np.ndarray:

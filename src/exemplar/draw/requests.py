@@ -29,7 +29,6 @@ from exemplar.errors import UserError, unknown
 from exemplar.images.catalogue import CATALOGUE, load
 from exemplar.images.concepts import ConceptSet
 from exemplar.records import Drawings
-from exemplar.spaces.encoding import Watched
 
 HUMAN, SIMULATED_DRAWERS = "human", "simulated"  # the data's own drawings: by people, or by the package
 KEPT = "kept"  # the exemplars that QuickDraw-FS was built with
@@ -100,7 +99,7 @@ class Request:
             task = make_task(
                 data,
                 exemplar=how if centred else self.exemplar,
-                space=Watched(critics.find(name or centre_of(data.name))) if centred else None,
+                space=critics.find(name or centre_of(data.name)) if centred else None,
                 n=self.n,
                 rng=seeds.rng("exemplars", self.seed),
             )

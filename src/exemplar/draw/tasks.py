@@ -10,9 +10,10 @@ import numpy as np
 from exemplar.errors import UserError, shortened, unknown
 from exemplar.images.concepts import ConceptSet
 from exemplar.records import Drawings
+from exemplar.spaces.encoding import encode_kept
 from exemplar.spaces.exemplars import central_exemplars, drawer_exemplars, random_exemplars
 from exemplar.spaces.inputs import as_bytes
-from exemplar.spaces.space import Space, encode_kept
+from exemplar.spaces.space import Space
 from exemplar.spaces.zoo import load_space
 
 PEOPLE, SIMULATED = "people", "simulated drawers"  # who made the data: never the one where it was the other

@@ -8,8 +8,9 @@ import numpy as np
 
 from exemplar.learn.features import Features
 from exemplar.learn.stimuli import Stimuli
-from exemplar.spaces.inputs import Input
-from exemplar.spaces.space import Images, Space, encode_kept
+from exemplar.spaces.encoding import encode_kept
+from exemplar.spaces.inputs import Images, Input
+from exemplar.spaces.space import Space
 from exemplar.spaces.stage_space import load_stage
 
 

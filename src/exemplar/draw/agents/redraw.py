@@ -21,7 +21,7 @@ class Redraw:
     """Made for a task on glyphs: an exemplar tells it which character is meant, and the character's program does the rest.
 
     spread: how much its drawers vary, 0 not at all, 1 as the set's own; config: of the glyphs in the task, the default unless
-    given. The wider the spread, the more diverse and the less recognizable the drawings. """
+    given. The wider the spread, the more diverse and the less recognizable the drawings."""
 
     task: DrawingTask
     spread: float = 1.0
