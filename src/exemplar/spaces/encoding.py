@@ -54,12 +54,13 @@ def encode_all(
     left = [s for s, identity in enumerate(identities) if identity and any(f is None for f in found[s])]
     label = f"encoding {total:,} images in " + (spaces[0].name if len(spaces) == 1 else f"{len(spaces)} spaces")
     steps = n_parts * (bool(left) + identities.count(""))
-    with progress(label, total=steps if steps > 1 else 0) as advance:  # what takes no time needs no bar
+    takes_time = total > PART
+    with progress(label, total=steps if takes_time else 0) as advance:
         for s in (s for s, identity in enumerate(identities) if not identity):
             found[s] = [_encode_alone(spaces[s], images, device, advance) for images in sets]
         if left:
             named = {identities[s]: spaces[s] for s in left}
-            with _kept_parts(store, cache, list(named), sets if n_parts > 1 else ()) as parts:
+            with _kept_parts(store, cache, list(named), sets if takes_time else ()) as parts:
                 work = DistinctImages(named, (*this_program(), cache.kind), parts, device)
                 features = work.encode(sets, {identities[s]: found[s] for s in left}, advance)
             for s in left:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from exemplar import rooms
 from exemplar.errors import UserError, unknown
-from exemplar.files import first_line
 
 if TYPE_CHECKING:
     from torch import nn
@@ -94,6 +93,8 @@ def build_backbone(name: str, shape: tuple[int, int, int]) -> Backbone:
 def build_network(architecture: str, config: Mapping[str, Any]) -> nn.Module:
     """A fresh network as a card describes it, of this or another room; torch's own generator is left as it was."""
     import torch
+
+    from exemplar.files import first_line
 
     make = NETWORKS.get(architecture) or _of_other_rooms(architecture)
     with torch.random.fork_rng(devices=[]), warnings.catch_warnings():
