@@ -41,7 +41,9 @@ class Store:
     def get(self, keys: Iterable[str]) -> dict[str, bytes]:
         wanted = set(keys)
         with self._open() as connection:
-            rows = (connection.execute("SELECT key, packed FROM results WHERE key = ?", (key,)).fetchone() for key in wanted)
+            rows = (
+                connection.execute("SELECT key, packed FROM results WHERE key = ?", (key,)).fetchone() for key in wanted
+            )
             return {row[0]: row[1] for row in rows if row is not None}
 
     def put(self, key: str, packed: bytes) -> None:

@@ -18,6 +18,7 @@ LEAD = (
     "Exemplar puts the same few-shot visual tasks to people and to machines, keeps what each did in the same tables, and "
     "scores those tables with the same code. This page was made on your machine, from data the package draws itself."
 )
+VERDICT = "Every number here was computed on this machine, has its 95 % interval, and comes with the command that makes it again."
 NEXT = (
     "Every number above is in a run folder beside this page, with its configuration, seed, data, versions and duration; "
     "exemplar runs show prints one. Run the tour again and it resumes where it stopped."
@@ -49,14 +50,12 @@ def tour(
 
 def _write(folder: Path, shown: list[rooms.Room]) -> Path:
     """`index.html` in the tour's folder, from the run folders of its rooms; one file that needs no network."""
+    from exemplar.report.how_made import how_made
     from exemplar.report.page import Chapter, write_page
-    from exemplar.runs import describe_run
 
     chapters = [room.tour().chapter(folder / room.name) for room in shown if room.tour is not None]
-    about = describe_run(folder / shown[0].name)["provenance"]
-    git = about["git"]
-    version = f"Exemplar {about['exemplar']}" + (f" at commit {git['commit'][:10]}" if git else "")
     names = ", ".join(room.name for room in shown)
-    footer = f"{version}, seed {about['seed']}. Run folders with every record and score: {names}, beside this page."
+    footer = f"Run folders with every record and score: {names}, beside this page."
     last = Chapter("Where to go from here", (NEXT,), commands="exemplar runs list .\nexemplar --help")
-    return write_page(folder / "index.html", TITLE, LEAD, [*chapters, last], footer)
+    made = how_made([folder / room.name for room in shown])
+    return write_page(folder / "index.html", TITLE, LEAD, [*chapters, last], footer, verdict=VERDICT, made=made)

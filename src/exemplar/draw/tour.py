@@ -7,7 +7,7 @@ from pathlib import Path
 
 from exemplar import engine, seeds
 from exemplar.draw.critics import load_unseen_critics
-from exemplar.draw.figures.plots import plot_plane, render
+from exemplar.draw.figures.plots import plot_plane
 from exemplar.draw.figures.studies import known_sheet
 from exemplar.draw.scores import ScoreConfig
 from exemplar.draw.studies.known_answers import known_agents, score_known
@@ -15,6 +15,7 @@ from exemplar.draw.studies.study import GLYPHS, save_scores
 from exemplar.draw.tasks import SIMULATED, make_task
 from exemplar.files import npz_names, read_npz
 from exemplar.images.catalogue import load
+from exemplar.report.figures import render
 from exemplar.report.page import Chapter, Figure
 from exemplar.rooms import TourChapter
 from exemplar.runs import load_scores, open_run
