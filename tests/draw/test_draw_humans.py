@@ -21,8 +21,8 @@ from exemplar.draw.tasks import DrawingTask, make_task, own_rows
 from exemplar.images.catalogue import load
 from exemplar.images.concepts import ConceptSet
 from exemplar.records import Score
+from exemplar.spaces.encoding import encode_kept
 from exemplar.spaces.exemplars import central_exemplars
-from exemplar.spaces.space import encode_kept
 from exemplar.spaces.zoo import load_space
 
 PUBLISHED, CODED, PROTONET = "simclr-omniglot-s0", "simclr-omniglot-coded-s0", "protonet-omniglot-s0"

@@ -19,7 +19,7 @@ from exemplar.images.concepts import ConceptSet
 from exemplar.images.pixels import Plain
 from exemplar.spaces import encoding
 from exemplar.spaces import space as space_module
-from exemplar.spaces.encoding import ResumableSpace, encode_all, encode_kept
+from exemplar.spaces.encoding import encode_all, encode_kept
 from exemplar.spaces.identity import identify_network
 from exemplar.spaces.inputs import DrawingInput
 from exemplar.spaces.networks import BACKBONE, CRITIC, build_backbone, build_critic, list_networks
@@ -177,12 +177,14 @@ def test_a_run_that_was_stopped_resumes_from_its_store(
         patch.setattr(Store, "put", killed)
         encode_all([space], [images], device="cpu", store=store, folder=tmp_path)
     forward.clear()
-    found = ResumableSpace(space, store).encode(images, device="cpu")
+    found = encode_all([space], [images], device="cpu", store=store, folder=tmp_path)[0][0]
     assert forward == {"small-0": 4}
     np.testing.assert_array_equal(found, space.encode(images, device="cpu"))
     with torch.no_grad():
         space.network.get_parameter("4.bias")[0] += 1
-    changed = ResumableSpace(space, store).encode(images, device="cpu")  # other weights never meet what was kept
+    changed = encode_all([space], [images], device="cpu", store=store, folder=tmp_path)[0][
+        0
+    ]  # other weights never meet what was kept
     np.testing.assert_allclose(changed[:, 0], found[:, 0] + 1, rtol=1e-5)
 
 

@@ -16,7 +16,6 @@ from torch import nn
 from exemplar import seeds
 from exemplar.errors import UserError
 from exemplar.spaces.cards import Card, check_unseen
-from exemplar.spaces.encoding import ResumableSpace
 from exemplar.spaces.inputs import DrawingInput, PhotoInput
 from exemplar.spaces.networks import NETWORKS, Network, build_network
 from exemplar.spaces.space import NetworkSpace
@@ -116,8 +115,7 @@ def test_a_loaded_space_is_asked_what_it_was_trained_on_wherever_it_lies(folder:
         assert space.card is not None and space.card.data == "glyphs/weak-train"
         plain = NetworkSpace(space.name, space.network, space.input, space.layer)
         assert plain.card is None and plain.identity == space.identity
-        card = ResumableSpace(space).card
-        assert card is space.card and ResumableSpace(plain).card is None
+        card = space.card
         assert check_unseen(card, CARD.concepts[:2], "glyphs/weak-test", allow_seen=True) == 2
         assert check_unseen(card, CARD.concepts[:2], "omniglot/weak-test") == 0
         with pytest.raises(UserError, match="trained on 2 of these 2"):

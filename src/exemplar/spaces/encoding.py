@@ -8,9 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,12 +18,9 @@ from exemplar.images.concepts import ConceptSet
 from exemplar.images.sources import cache_folder
 from exemplar.spaces.devices import find_device
 from exemplar.spaces.feature_cache import FeatureCache, this_program
-from exemplar.spaces.inputs import Images, Input, count_images, take_images
+from exemplar.spaces.inputs import Images, count_images, take_images
 from exemplar.spaces.space import NetworkSpace, Space, encode_networks
 from exemplar.store import Store, pack, unpack
-
-if TYPE_CHECKING:
-    from exemplar.spaces.cards import Card
 
 PART = 512  # images between two steps of the bar
 Found = list[np.ndarray | None]  # a space's features of each set; None where they are not known yet
@@ -73,43 +68,7 @@ def encode_all(
 
 def encode_kept(space: Space, images: Images, *, device: str = "auto", folder: Path | None = None) -> np.ndarray:
     """As `space.encode`, (n, d) float32, but with a bar, resumed where it was stopped, and kept for the next time."""
-    inner, store = (space.space, space.store) if isinstance(space, ResumableSpace) else (space, None)
-    return encode_all([inner], [images], device=device, store=store, folder=folder)[0][0]
-
-
-@dataclass(frozen=True, eq=False)
-class ResumableSpace:
-    """A space that shows a bar, and keeps what it has encoded in a run's store, so that a run that was stopped resumes."""
-
-    space: Space
-    store: Store | None = None
-
-    @property
-    def name(self) -> str:
-        return self.space.name
-
-    @property
-    def card(self) -> Card | None:
-        return getattr(self.space, "card", None)
-
-    @property
-    def layer(self) -> str:
-        return self.space.layer
-
-    @property
-    def input(self) -> Input:
-        return self.space.input
-
-    @property
-    def identity(self) -> str:
-        return self.space.identity
-
-    def encode(self, images: Images, *, device: str = "auto") -> np.ndarray:
-        """(n, d) float32, as the space has it."""
-        return encode_kept(self, images, device=device)
-
-
-Watched = ResumableSpace  # its name until now
+    return encode_all([space], [images], device=device, folder=folder)[0][0]
 
 
 class FeatureTable:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 import numpy as np
 import torch
@@ -226,11 +226,3 @@ def blurring(side: int, deviation: float) -> np.ndarray:
     distance = np.arange(side) - np.arange(side)[:, None]
     weight = np.exp(-0.5 * np.square(distance / deviation))
     return (weight / weight.sum(axis=1, keepdims=True)).astype(np.float32)
-
-
-def __getattr__(name: str) -> Any:
-    if name == "encode_kept":  # where it was until now
-        from exemplar.spaces.encoding import encode_kept
-
-        return encode_kept
-    raise AttributeError(f"module 'exemplar.spaces.space' has no attribute {name!r}")
