@@ -8,16 +8,48 @@ ex.images.list_data()                           # what there is, and what is on 
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from exemplar.options import Names, Option, Place, Seed, verb
 
 if TYPE_CHECKING:
     from exemplar.answers import Answer
-    from exemplar.images.concepts import ConceptSet
+    from exemplar.images.concepts import ConceptSet, Labels
+    from exemplar.images.folder import load_folder, load_npz
+    from exemplar.images.glyphs import GlyphsConfig, load_glyphs, redraw
+    from exemplar.images.objects import ObjectsConfig, load_objects
 
-__all__ = ["fetch", "list_data", "load", "sheet", "show"]
+# Python-only names → the modules below this one that have them
+LAZY = {
+    "ConceptSet": "concepts",
+    "GlyphsConfig": "glyphs",
+    "Labels": "concepts",
+    "ObjectsConfig": "objects",
+    "load_folder": "folder",
+    "load_glyphs": "glyphs",
+    "load_npz": "folder",
+    "load_objects": "objects",
+    "redraw": "glyphs",
+}
+
+__all__ = [
+    "ConceptSet",
+    "GlyphsConfig",
+    "Labels",
+    "ObjectsConfig",
+    "fetch",
+    "list_data",
+    "load",
+    "load_folder",
+    "load_glyphs",
+    "load_npz",
+    "load_objects",
+    "redraw",
+    "sheet",
+    "show",
+]
 
 Data = Annotated[
     str, Option("A data set (see `exemplar data list`), a folder of images, or an npz file.", positional=True)
@@ -89,3 +121,13 @@ def sheet(
     from exemplar.images.inspecting import write_contact_sheet
 
     return write_contact_sheet(name, split, out, concepts, each, size, seed)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in LAZY:
+        raise AttributeError(f"module 'exemplar.images' has no attribute {name!r}")
+    return getattr(import_module(f"exemplar.images.{LAZY[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

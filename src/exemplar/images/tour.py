@@ -42,16 +42,16 @@ def write_chapter(folder: Path) -> Chapter:
     answers = answers.subset((answers["agent"] == "pixels on glyphs@1.0") & (answers["task"] == 0))
     scores = load_scores(folder)
     levels = [float(score.agent.rpartition("@")[2]) for score in scores]
-    usual = scores[levels.index(1.0)]
+    default = scores[levels.index(1.0)]
     return Chapter(
         "What is seen",
         (
             "Exemplar draws its own alphabets, so nothing needs a download. A character is a small program of strokes; the "
             "characters of an alphabet share a vocabulary of strokes, as those of real scripts do.",
-            "A drawer has a hand: slant, size, pen, and how far each stroke strays. How much hands vary is a knob, so that "
-            "a score can be checked against a known truth.",
+            "The drawers are simulated. Each has a hand: slant, size, pen, and how far each stroke strays. How much hands vary "
+            "is a knob, so that a score can be checked against a known truth.",
             "The question in its simplest form: you have seen one drawing of each of twenty characters; whose is this new "
-            f"one? An agent that only compares pixels is right {100 * usual.value:.0f} % of the time when drawers vary as "
+            f"one? An agent that only compares pixels is right {100 * default.value:.0f} % of the time when drawers vary as "
             "people do. Guessing gives 5 %. How far people and learning machines get beyond that is what the rooms measure.",
         ),
         (
@@ -60,7 +60,9 @@ def write_chapter(folder: Path) -> Chapter:
                 "The task: above, twenty characters, each seen once; below, ten new drawings, and under each the character "
                 "that pixels alone chose for it, green where that is right.",
             ),
-            Figure.of_png(_alphabet_sheet(alphabets), "Three invented alphabets, every character by the same drawer."),
+            Figure.of_png(
+                _alphabet_sheet(alphabets), "Three invented alphabets, every character by the same simulated drawer."
+            ),
             Figure.of_png(
                 _spread_sheet(spreads),
                 "The same drawing by the same ten hands; from one row to the next hands vary more. People are near 1.",
@@ -121,7 +123,7 @@ def _task_sheet(drawings: Drawings, answers: Predictions) -> bytes:
 
 
 def _alphabet_sheet(drawings: Drawings) -> bytes:
-    """One alphabet a block, twelve characters a row, on white."""
+    """One alphabet per block, twelve characters per row, on white."""
     alphabet = drawings["concept"].astype(str).str.partition("/")[0].to_numpy()
     blocks = []
     for name in dict.fromkeys(alphabet):

@@ -15,14 +15,11 @@ from PIL import Image, ImageDraw, ImageFont
 
 from exemplar import stats
 from exemplar.records import Drawings, Score
-from exemplar.report.figures import ACCENT, INK, QUIET, STYLE, as_svg
+from exemplar.report.figures import ACCENT, HUES, INK, QUIET, STYLE, as_svg
 from exemplar.report.resizing import resize
 from exemplar.report.sheets import sheet_png
 from exemplar.runs import read_json
 
-# twelve hues that stay apart on white, neighbours on the wheel not next to each other in the list
-HUES = ("#c8472b", "#1f77b4", "#2e8b57", "#8e44ad", "#b8860b", "#0e8c8c", "#d6438a", "#5a6b1f", "#4b4fc4", "#a0522d",
-        "#5b7fa6", "#3a3a3f")  # fmt: skip
 RIGHT = "#2e8b57"
 LEARNERS = {  # of the control S17
     "standard classifier": ACCENT,
