@@ -271,8 +271,8 @@ GOOD = np.zeros((2, 4, 4), np.uint8)
     [
         ({"concept": ["a", "b"]}, "no array images"),
         ({"images": GOOD}, "no array concept"),
-        ({"images": GOOD, "concept": ["a"]}, r"one label an image"),
-        ({"images": GOOD, "concept": [["a", "b"]]}, r"one label an image"),
+        ({"images": GOOD, "concept": ["a"]}, r"one label per image"),
+        ({"images": GOOD, "concept": [["a", "b"]]}, r"one label per image"),
         ({"images": GOOD, "concept": [0.0, 1.0]}, "text or whole numbers"),
         ({"images": GOOD, "concept": ["a", "b"], "maker": [1]}, "maker must be"),
         ({"images": GOOD, "concept": np.array(["a", None], object)}, "cannot be read"),

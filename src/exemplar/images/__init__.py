@@ -55,7 +55,7 @@ Data = Annotated[
     str, Option("A data set (see `exemplar data list`), a folder of images, or an npz file.", positional=True)
 ]
 Split = Annotated[str | None, Option("Which part; each data set has a default.")]
-Size = Annotated[int | None, Option("Resize to this many pixels a side.", low=1)]
+Size = Annotated[int | None, Option("Resize to this many pixels per side.", low=1)]
 
 
 def load(name: str, split: str | None = None, *, size: int | None = None) -> ConceptSet:
@@ -64,7 +64,7 @@ def load(name: str, split: str | None = None, *, size: int | None = None) -> Con
     Args:
         name: a data set (`list_data()`), a folder, or an npz file.
         split: the data set's default unless given.
-        size: resized to this many px a side.
+        size: resized to this many px per side.
 
     >>> import exemplar as ex
     >>> drawings = ex.load("glyphs", "weak-test")

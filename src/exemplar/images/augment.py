@@ -208,11 +208,13 @@ def augment(
     if n and images.device.type == "cpu" and not torch.compiler.is_compiling():
         low, high = images.aminmax()  # passes NaN on, and costs a tenth of isnan
         if not (low.isfinite() and high.isfinite()):
-            raise UserError("some pixels are NaN or infinite: mend or remove those images before augmenting them")
+            raise UserError("some pixels are NaN or infinite: fix or remove those images before augmenting them")
     matrices = recipe.matrices(n, (images.shape[2], images.shape[3]), rng)
     if groups is not None:
         if groups.shape != (n,) or groups.is_floating_point():
-            raise UserError(f"groups must be {n} whole numbers, not {tuple(groups.shape)} {groups.dtype}: one an image")
+            raise UserError(
+                f"groups must be {n} whole numbers, not {tuple(groups.shape)} {groups.dtype}: one per image"
+            )
         matrices = matrices[_first_of_group(groups.to(rng.device, torch.int64))]
     return warp(images, matrices.to(images.device))
 
@@ -227,7 +229,7 @@ def warp(images: torch.Tensor, matrices: torch.Tensor) -> torch.Tensor:
     _check_images(images)
     n, _, height, width = images.shape
     if matrices.shape != (n, 3, 3):
-        raise UserError(f"{n} images need ({n}, 3, 3) matrices, these are {tuple(matrices.shape)}: give one an image")
+        raise UserError(f"{n} images need ({n}, 3, 3) matrices, these are {tuple(matrices.shape)}: give one per image")
     # On a CPU, parts that stay in its cache: half the time of one piece, whose pages are fresh from the system each time.
     part = max(1, PART // (height * width)) if images.device.type == "cpu" else max(1, n)
     views = [_warp(*pair) for pair in zip(images.split(part), matrices.split(part), strict=True)]

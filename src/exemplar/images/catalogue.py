@@ -80,7 +80,7 @@ CATALOGUE = {
 def load(name: str, split: str | None = None, *, size: int | None = None) -> ConceptSet:
     """A data set by name; or your own images: a folder with one sub-folder per concept, or an npz of images and concepts.
 
-    split: the data set's default unless given; size: resized to this many px a side.
+    split: the data set's default unless given; size: resized to this many px per side.
     """
     if name in CATALOGUE:
         entry = CATALOGUE[name]

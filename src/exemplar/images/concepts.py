@@ -65,7 +65,7 @@ class ConceptSet:
         *,
         simulated: bool = False,
     ) -> ConceptSet:
-        """images: (n, h, w) or (n, h, w, 3) uint8, or a store; concept, group, maker: one label an image (group and maker
+        """images: (n, h, w) or (n, h, w, 3) uint8, or a store; concept, group, maker: one label per image (group and maker
         default to a single unnamed one)."""
         pixels = Plain(images) if isinstance(images, np.ndarray) else images
         n = len(pixels)
@@ -73,7 +73,7 @@ class ConceptSet:
         for kind, labels in (("concept", concept), ("group", group), ("maker", maker)):
             column = labels if isinstance(labels, Labels) else Labels.of([""] * n if labels is None else labels)
             if len(column.code) != n:
-                raise UserError(f"{name} has {n} images but {len(column.code)} {kind} labels: give one {kind} an image")
+                raise UserError(f"{name} has {n} images but {len(column.code)} {kind} labels: give one {kind} per image")
             columns.append(column)
         return cls(name, pixels, np.arange(n), columns[0], columns[1], columns[2], simulated)
 

@@ -1,7 +1,7 @@
 """Fetch one file from its public home: resumed, checked and put in place in one step, or not at all.
 
 While it grows the file is called NAME.part, and NAME.part.json says where its bytes come from. An interrupted fetch
-goes on where it stopped, one that changed on the server starts over, and what fails its checksum never gets the name.
+resumes where it stopped, one that changed on the server starts over, and what fails its checksum never gets the name.
 """
 
 from __future__ import annotations
@@ -194,7 +194,7 @@ class _Download:
         return origin
 
     def check_range(self, response: http.client.HTTPResponse, have: int, origin: Origin) -> None:
-        """A partial answer must go on exactly where we stopped, in the same file."""
+        """A partial answer must resume exactly where we stopped, in the same file."""
         place, _, total = (response.headers.get("Content-Range") or "").partition("/")
         etag = response.headers.get("ETag")
         moved = not place.startswith(f"bytes {have}-")

@@ -180,7 +180,7 @@ def _opened(path: Path, concept: str, group: str) -> Picture:
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError, Image.DecompressionBombWarning) as problem:
         raise UserError(f"{path} is not an image that can be read ({problem}): remove or replace it") from problem
     if mode == "F" or mode.startswith("I"):
-        raise UserError(f"{path} has more than 8 bits a pixel: save it with 8, so that its levels are 0 to 255")
+        raise UserError(f"{path} has more than 8 bits per pixel: save it with 8, so that its levels are 0 to 255")
     return Picture(path, concept, group, (height, width), mode in ("1", "L", "LA", "La"))
 
 
@@ -231,7 +231,7 @@ def _as_levels(path: Path, images: np.ndarray) -> np.ndarray:
 
 def _as_text(path: Path, name: str, labels: np.ndarray, n: int) -> list[str]:
     if labels.shape != (n,):
-        raise UserError(f"{path}: {name} must be ({n},), one label an image, it is {labels.shape}")
+        raise UserError(f"{path}: {name} must be ({n},), one label per image, it is {labels.shape}")
     if labels.dtype.kind not in "iuU":
         raise UserError(f"{path}: {name} must be text or whole numbers, it is {labels.dtype}")
     text = [str(label) for label in labels.tolist()]

@@ -1,4 +1,4 @@
-"""Strokes to images: a round pen drawn with anti-aliasing, one thread, many thousand drawings a second.
+"""Strokes to images: a round pen drawn with anti-aliasing, one thread, many thousand drawings per second.
 
 However many, drawings are three arrays: `points` (p, 2) x, y; `strokes` (s + 1,) where each stroke begins in points;
 `images` (n + 1,) where each image begins in strokes. A stroke of one point is a dot.

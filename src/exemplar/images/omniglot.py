@@ -1,7 +1,7 @@
 """Omniglot (Lake et al. 2015): 1,623 handwritten characters of 50 alphabets, each drawn once by 20 people.
 
 Three forms give the same set, byte for byte: `images_105_packbits.npz`, the official `images_background.zip` with
-`images_evaluation.zip`, or the folders these unpack to. Drawings stay one bit a pixel in memory (45 MB).
+`images_evaluation.zip`, or the folders these unpack to. Drawings stay one bit per pixel in memory (45 MB).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ SPLITS = {
     "cfsl-test": "212 other characters",
 }
 SIDE = 105  # px
-N_BYTES = -(-SIDE * SIDE // 8)  # of one drawing at one bit a pixel
+N_BYTES = -(-SIDE * SIDE // 8)  # of one drawing at one bit per pixel
 N_DRAWERS = 20
 IMAGES = "images_105_packbits.npz"
 STROKES = "strokes_8_alphabets.npz"
@@ -196,7 +196,7 @@ def _find(places: dict[Key, int], keys: Iterable[Key], source: Path) -> np.ndarr
 
 
 def _read_bits(folder: Path, census: list[Alphabet]) -> np.ndarray:
-    """All drawings in our order: (32460, 1379) uint8, one bit a pixel, ink 1."""
+    """All drawings in our order: (32460, 1379) uint8, one bit per pixel, ink 1."""
     places = _places(census)
     if (folder / IMAGES).is_file():
         stored = read_npz(folder / IMAGES, packed_ink=("u", 2))["packed_ink"]

@@ -93,7 +93,7 @@ class Decoded:
 
 @dataclass(frozen=True, eq=False)
 class Packed:
-    """Binary drawings, one bit a pixel, each image padded to whole bytes.
+    """Binary drawings, one bit per pixel, each image padded to whole bytes.
 
     bits: (n, ⌈h·w / 8⌉) uint8 as np.packbits(axis=1) gives them, ink 1; shape: (h, w).
     """

@@ -115,7 +115,7 @@ def load_quickdraw(
     if size is not None and size < 1:
         raise UserError(f"drawings cannot be {size} px: give a size of at least 1")
     if most is not None and most < 1:
-        raise UserError(f"{most} drawings of each category are none: ask for at least 1")
+        raise UserError(f"The number of drawings per category must be at least 1, got {most}.")
     if split != "bitmaps":
         return _load_strokes(folder, split, size or SIZE, recognized, most)
     if recognized:

@@ -74,7 +74,7 @@ def _load_unpacked(root: Path, split: str) -> ConceptSet:
     places = sorted((path.parent.name, natural(path.name), path) for path in found if not path.name.startswith("."))
     _check_layout(root, Counter((path.parts[-3], concept) for concept, _, path in places))
     chosen = [(concept, path) for concept, _, path in places if path.parts[-3] == split]
-    for path in dict(chosen).values():  # one a class: opening all of them would take minutes
+    for path in dict(chosen).values():  # one per class: opening all of them would take minutes
         with reading(path, "an image"), path.open("rb") as file:
             _check_size(file, path)
     files = Files([path for _, path in chosen], SHAPE)
@@ -228,11 +228,11 @@ def _check_layout(where: Path, n_images: Counter[tuple[str, str]]) -> None:
     twice = [concept for concept, n in Counter(concept for _, concept in n_images).items() if n > 1]
     if twice:
         raise UserError(f"{where} has the class {twice[0]} in two splits, so it is no slimagenet64")
-    usual = Counter(n_images.values()).most_common(1)[0][0]
+    common = Counter(n_images.values()).most_common(1)[0][0]
     for (split, concept), n in n_images.items():
-        if n != usual:
+        if n != common:
             raise UserError(
-                f"{where} has {n} images of {split}/{concept} where other classes have {usual}: fetch it again"
+                f"{where} has {n} images of {split}/{concept} where other classes have {common}: fetch it again"
             )
 
 

@@ -110,7 +110,7 @@ def _places(source: Source) -> list[Path]:
         return [cache]
     data = Path(given).expanduser()
     if not data.is_dir():
-        raise UserError(f"EXEMPLAR_DATA names {given}, which is not a folder: mend it or unset it")
+        raise UserError(f"EXEMPLAR_DATA names {given}, which is not a folder: fix it or unset it")
     return [data / source.folder, cache]
 
 

@@ -175,7 +175,7 @@ def card(
     name: Name,
     figure: Annotated[Place | None, Option("Write its learning curves as an SVG, too.")] = None,
 ) -> Answer:
-    """What a space is: data and concepts seen, configuration, seed, test numbers with 95 % intervals, time.
+    """What a space is: data and concepts it was trained on, configuration, seed, test numbers with 95 % intervals, time.
 
     >>> import exemplar as ex
     >>> ex.spaces.card("protonet-glyphs-s0")["data"]

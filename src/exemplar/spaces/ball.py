@@ -41,7 +41,7 @@ def fit_ball(warmup: np.ndarray, variant: str = "paper") -> Ball:
     radius = float(np.quantile(np.linalg.norm(warmup - centre, axis=1), QUANTILES[variant]))
     if not radius > 1e-6 * np.linalg.norm(centre):  # rounding alone leaves about this much between equal features
         raise UserError(
-            "all features that set the scale (warm-up images, or the images themselves) are the same, so there is none: give "
+            "all features that set the scale (warm-up images, or the images themselves) are the same, so the scale is 0: give "
             "other images, or another encoder"
         )
     return Ball(centre, radius)

@@ -1,6 +1,6 @@
 """Which image stands for its concept, the one shown to whoever draws another: the most central, a given drawer's, or any.
 
-labels: (n,) whole numbers, the concept of each image, from 0 without gaps. What comes back is one row a concept, in order.
+labels: (n,) whole numbers, the concept of each image, from 0 without gaps. What comes back is one row per concept, in order.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def central_exemplars(features: np.ndarray, labels: np.ndarray) -> np.ndarray:
     if features.ndim != 2 or len(features) != len(labels):
         raise UserError(f"features must be (n, d) for {len(labels)} labels, these are {features.shape}")
     if not np.isfinite(features).all():
-        raise UserError("the features hold NaN or infinite values: mend them first")
+        raise UserError("the features hold NaN or infinite values: fix them first")
     order = np.argsort(labels, kind="stable")
     starts = np.searchsorted(labels[order], np.arange(n_concepts))
     sorted_features = features[order].astype(np.float64)
@@ -40,7 +40,7 @@ def drawer_exemplars(labels: np.ndarray, makers: np.ndarray, maker: int) -> np.n
     """(n_concepts,) rows: in each concept the first image by this maker. makers: (n,) whole numbers, each image's maker."""
     n_concepts = _check_labels(labels)
     if makers.shape != labels.shape:
-        raise UserError(f"there are {len(labels)} labels but makers of shape {makers.shape}: give one maker an image")
+        raise UserError(f"there are {len(labels)} labels but makers of shape {makers.shape}: give one maker per image")
     rows = np.flatnonzero(makers == maker)
     n_missing = n_concepts - len(np.unique(labels[rows]))
     if n_missing:

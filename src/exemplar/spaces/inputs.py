@@ -14,7 +14,7 @@ from exemplar.report.resizing import resize
 
 # (n, h, w[, 3]) uint8, or float in [0, 1], which is taken in 256 levels; or a store that gives out bytes by row
 Images = np.ndarray | Pixels | ConceptSet
-LARGEST = 10_000  # px a side: an image of more takes gigabytes on its way through a network
+LARGEST = 10_000  # px per side: an image of more takes gigabytes on its way through a network
 
 
 @dataclass(frozen=True)

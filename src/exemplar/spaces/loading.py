@@ -11,7 +11,7 @@ from exemplar.spaces.stage_space import load_stage
 from exemplar.spaces.zoo import load_space
 
 PIXELS = "pixels"
-PIXELS_SIZE = 16  # px a side, in grey, as the images' chapter of the tour compares them
+PIXELS_SIZE = 16  # px per side, in grey, as the images' chapter of the tour compares them
 
 
 def find_space(name: str, layer: str | None = None, projection: str | None = None) -> Space:

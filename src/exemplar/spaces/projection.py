@@ -114,7 +114,7 @@ def unchanged(n_in: int) -> Map:
 
     def keep(features: Tensor) -> Tensor:
         _check(features, n_in)
-        return features.to(torch.float32, copy=True)  # a network may go on to overwrite what it gave
+        return features.to(torch.float32, copy=True)  # a later layer may overwrite it in place
 
     return keep
 

@@ -117,7 +117,7 @@ def _forward_pass(space: NetworkSpace, place: torch.device, batch: int) -> Itera
     folded = fold_norms(space.network, space.layer) if known and place.type == "cpu" else None
     network = space.network if folded is None else folded
     holder, layer = (network, space.layer) if space.layer else (nn.Sequential(network), "0")
-    # copied at once: a network may go on to overwrite what a layer gave
+    # copied at once: a later layer may overwrite it in place
     keep = {layer: lambda features: features.to(torch.float32, copy=True)}
     fill = batch if known and place.type == "cpu" else 0
     checked = False

@@ -22,7 +22,7 @@ from exemplar.spaces.networks import efficientnet_lite
 from exemplar.spaces.pretrained import Encoder, load_encoder
 from exemplar.spaces.projection import PROJECTIONS, Map, Projection, unchanged
 
-SPARSE = PROJECTIONS["sparse"]  # what large features go through unless told otherwise
+SPARSE = PROJECTIONS["sparse"]  # what large features go through unless asked otherwise
 
 
 @dataclass(frozen=True)

@@ -87,7 +87,7 @@ def write_chapter(folder: Path) -> Chapter:
             "near each other. Exemplar ships trained ones, and every score of a drawing is taken in one of them.",
             "Two ways of training are compared here. SimCLR never hears which character a drawing is of: it learns to "
             "recognize a drawing that was distorted. ProtoNet learns from characters: after one drawing of each of "
-            "sixty, it must tell whose a new one is. Neither has ever seen the characters on this page.",
+            "sixty, it must tell whose a new one is. Neither was trained on the characters on this page.",
             "The question is the one from above: one drawing seen of each of twenty characters, and a new drawing to "
             f"name. Whose drawing is nearest? In pixels that is right {pixels} of the time, in SimCLR's space {simclr}, in "
             f"ProtoNet's {protonet}.",

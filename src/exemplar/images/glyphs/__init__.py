@@ -48,14 +48,16 @@ class GlyphsConfig:
             if getattr(self, name) < least:
                 raise UserError(f"glyphs with {name}={getattr(self, name)}: give at least {least}")
         if not 0 <= self.spread <= 5:  # beyond, a small drawing is but a dot
-            raise UserError(f"glyphs with spread={self.spread}: give a number from 0 (all alike) to 5, 1 is usual")
+            raise UserError(
+                f"glyphs with spread={self.spread}: give a number from 0 (all alike) to 5; the default is 1"
+            )
 
 
 DEFAULT = GlyphsConfig()
 
 
 def load_glyphs(split: str, config: GlyphsConfig = DEFAULT) -> ConceptSet:
-    """The drawings of a split (see SPLITS), character by character, binary, one bit a pixel.
+    """The drawings of a split (see SPLITS), character by character, binary, one bit per pixel.
 
     Concepts are "Alphabet/character07", groups alphabets, makers "drawer03".
     """

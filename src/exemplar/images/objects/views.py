@@ -38,7 +38,7 @@ TRAINING, COMBINED, HIGH_VARIATION = "training", "combinednat", "high-variation"
 
 @dataclass(frozen=True, eq=False)
 class Views:
-    """A table, one row an image.
+    """A table, one row per image.
 
     concept: whose; index: (n,) the view's number among its object's; transformation, level: (n,) what was done (see
     TRANSFORMATIONS; level 0 where there is no such thing); scored: (n,) bool, whether it is one of the 36 tests.

@@ -14,7 +14,7 @@ from torch.nn import functional
 from exemplar.errors import UserError
 from exemplar.spaces.networks import OUTPUTS
 
-FEATURES = 256  # of the layer through which diversity and originality are seen
+FEATURES = 256  # of the layer in which diversity and originality are measured
 
 
 class Conv4(nn.Module):

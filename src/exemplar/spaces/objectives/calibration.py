@@ -1,4 +1,4 @@
-"""The loss a classifier would have if it were as sure of itself as suits it: being too sure is told apart from being wrong."""
+"""The loss at the best temperature: it separates being overconfident from being wrong."""
 
 from __future__ import annotations
 

@@ -189,4 +189,4 @@ def slopes(
 
 def logits(network: nn.Module, params: Params, images: Tensor) -> Tensor:
     """images: (tasks, m, c, h, w), those of a task in one batch → (tasks, m, ways), by each task's own weights."""
-    return vmap(lambda weights, seen: functional_call(network, weights, (seen,)))(params, images)
+    return vmap(lambda weights, batch: functional_call(network, weights, (batch,)))(params, images)

@@ -52,8 +52,8 @@ class Learner(nn.Module):
 class Pretraining:
     """What a backbone is trained on: its own network is `Trained.network.backbone`; the two heads are dropped after training.
 
-    backbone: one of `networks`; batch: images per step, half of them turned; steps: of the whole schedule, as `train` must
-    be told too; mixed: the share of them, at the end, that mixes a quarter of the batch; mix: λ ~ Beta(mix, mix), a whole
+    backbone: one of `networks`; batch: images per step, half of them turned; steps: of the whole schedule, the same as
+    `train` gets; mixed: the share of them, at the end, that mixes a quarter of the batch; mix: λ ~ Beta(mix, mix), a whole
     number.
 
     learning_rate: SGD's (Nesterov, momentum 0.9), rising over `warm_up` steps, then falling as a cosine to 0; decay: of
@@ -166,7 +166,7 @@ def crops(pixels: Tensor, rows: Tensor, turn: Tensor, rng: torch.Generator) -> T
     side = pixels.shape[2]
     i = torch.arange(side, device=pixels.device)
     down, across = i[:, None].expand(side, side), i.expand(side, side)
-    # where in the upright view each place of the turned one looks, counter-clockwise as torch.rot90
+    # which place of the upright view each place of the turned one takes, counter-clockwise as torch.rot90
     views = torch.stack((down, across, side - 1 - down, side - 1 - across))
     y, x = views[turn], views[(turn + 1) % TURNS]
     flip = torch.randint(2, (len(rows), 1, 1), generator=rng, device=rng.device)

@@ -58,9 +58,11 @@ class ClassSums:
         return cls((targets.to(x).mT @ x).double(), targets.sum(dim=1))
 
     def __add__(self, more: ClassSums) -> ClassSums:
-        """As if the examples of both had been seen at once."""
+        """The sums over the examples of both."""
         if self.total.shape != more.total.shape:
-            raise UserError(f"sums of shape {tuple(self.total.shape)} and {tuple(more.total.shape)} are of other tasks")
+            raise UserError(
+                f"sums of shape {tuple(self.total.shape)} and {tuple(more.total.shape)} belong to different tasks"
+            )
         return ClassSums(self.total + more.total, self.count + more.count)
 
     @property

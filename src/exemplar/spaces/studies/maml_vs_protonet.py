@@ -144,10 +144,10 @@ def _predictions(agent: str, scale: np.ndarray, right: np.ndarray) -> Prediction
 MAML_VS_PROTONET = KeptResult(
     title="MAML and ProtoNet in the same episodes",
     text="60 episodes of 20 of the 150 weak-test characters, each character in 8 of them, with 6 drawings to name a time; the "
-    "exemplar is the support of both. MAML takes 10 steps, and its batch normalisation sees an episode's drawings "
+    "exemplar is the support of both. MAML takes 10 steps, and its batch normalisation takes an episode's drawings "
     "together. Intervals are over characters. The paper gives .60 and −.62 in S7 (swapped in its main text) and does "
     "not say over which logits, nor whether the distance is squared. "
-    "With one value per character it cannot be told from none. Known differences: their inner rate is 0.01, ours 0.1; "
+    "With one value per character it cannot be distinguished from none. Known differences: their inner rate is 0.01, ours 0.1; "
     "ours has the ProtoNets' network, without the ReLU of Table S1.\n\n"
     "How far this is evidence: it is one training, and the intervals, over characters, do not hold what another one would "
     "change. That may be much: until commit 99fd1fe a MAML with the ReLU, trained with exemplars of an earlier SimCLR, "

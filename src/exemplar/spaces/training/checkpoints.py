@@ -18,7 +18,7 @@ KEYS = {"identity", "network", "optimizer", "step", "curve", "totals", "seconds"
 
 
 def load_checkpoint(folder: Path, identity: dict[str, str]) -> dict[str, Any]:
-    """identity, network, optimizer, step, curve, seconds, and totals: sums of what was seen since the curve's last entry;
+    """identity, network, optimizer, step, curve, seconds, and totals: sums over the steps since the curve's last entry;
     refused unless it is of this training."""
     path = folder / CHECKPOINT
     try:
