@@ -99,5 +99,5 @@ def test_mistakes_are_told_in_a_sentence() -> None:
         random_exemplars(labels.astype(float), rng=seeds.rng("x"))
     with pytest.raises(UserError, match="whole numbers"):
         random_exemplars(labels[:0], rng=seeds.rng("x"))
-    with pytest.raises(UserError, match="one maker an image"):
+    with pytest.raises(UserError, match="one maker per image"):
         drawer_exemplars(labels, labels[:-1], 0)

@@ -303,5 +303,5 @@ def test_penalty_and_shrinkage_have_their_limits() -> None:
             fit_lda(x, y, 3, shrinkage)
     with pytest.raises(UserError, match="at least 2"):
         ridge_left_out(x[:, :1], np.zeros((4, 1), int), 1)
-    with pytest.raises(UserError, match="other tasks"):
+    with pytest.raises(UserError, match="different tasks"):
         ClassSums.of(x, y, 3) + ClassSums.of(x[:2], y[:2], 3)

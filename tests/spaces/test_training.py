@@ -1,4 +1,4 @@
-"""The training loop: it learns, it goes on where it was killed, and it refuses what it cannot do."""
+"""The training loop: it learns, it resumes where it was killed, and it refuses what it cannot do."""
 
 from __future__ import annotations
 
@@ -168,7 +168,7 @@ def test_who_has_other_plans_for_ctrl_c_keeps_them(data: TrainingImages, monkeyp
     assert heard == [signal.SIGINT]
 
 
-def test_a_training_stopped_between_two_looks_cannot_end_there(
+def test_a_training_stopped_between_two_evaluations_cannot_end_there(
     data: TrainingImages, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
@@ -243,7 +243,7 @@ def test_a_seed_decides_everything_and_torchs_own_generator_nothing(data: Traini
     assert torch.equal(torch.random.get_rng_state(), before)
 
 
-def test_looking_more_often_changes_no_weight(data: TrainingImages) -> None:
+def test_evaluating_more_often_changes_no_weight(data: TrainingImages) -> None:
     assert weights(train(PROTONET, data, steps=6, seed=0, every=1)) == weights(train(PROTONET, data, steps=6, seed=0))
 
 
