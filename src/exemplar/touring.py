@@ -18,7 +18,7 @@ LEAD = (
     "Exemplar puts the same few-shot visual tasks to people and to machines, keeps what each did in the same tables, and "
     "scores those tables with the same code. This page was made on your machine, from data the package draws itself."
 )
-VERDICT = "Every number here was computed on this machine, has its 95 % interval, and comes with the command that makes it again."
+VERDICT = "Every number here was computed on this machine, with its 95 % interval and the command that prints it again."
 NEXT = (
     "Every number above is in a run folder beside this page, with its configuration, seed, data, versions and duration; "
     "exemplar runs show prints one. Run the tour again and it resumes where it stopped."

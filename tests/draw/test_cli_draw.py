@@ -26,7 +26,7 @@ from exemplar.draw.tasks import DrawingTask, make_task, own_drawings
 from exemplar.images.catalogue import load
 from exemplar.images.glyphs import GlyphsConfig, load_glyphs
 from exemplar.records import Drawings, Scores
-from exemplar.spaces.space import NetworkSpace
+from exemplar.spaces import encoding
 
 Run = Callable[..., Said]
 CRITICS = ("--see", "simclr-glyphs-s0", "--recognise", "protonet-glyphs-s0")
@@ -140,29 +140,31 @@ def test_a_folder_of_another_run_is_refused(draw: Run, asked: tuple[str, ...]) -
     assert files(Path("run")) == before
 
 
-def test_a_killed_run_goes_on_and_ends_the_same(
+def test_a_killed_run_resumes_and_ends_the_same(
     task: DrawingTask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Stopped at the second critic; the first one's features are kept, and the tables come out byte for byte."""
+    """Stopped after the first part of the drawings; its features are kept, and the tables come out byte for byte."""
     critics = load_critics("glyphs", see=["simclr-glyphs-s0"], recognise=["protonet-glyphs-s0"])
     drawings = sample_drawings(make_agent("noise", task), task)
+    monkeypatch.setattr(encoding, "PART", 32)
     whole = scoring.score_drawings(drawings, task, critics, QUICK, out=tmp_path / "whole")
-    encode, seen, pressed = NetworkSpace.encode, list[tuple[str, int]](), list[str]()
+    encode, encoded = encoding.encode_networks, list[np.ndarray]()
 
-    def stopped(space: NetworkSpace, images: Any, **options: Any) -> np.ndarray:
-        seen.append((space.name, len(images)))
-        if space.name.startswith("protonet") and not pressed:
-            pressed.append(space.name)
+    def stopped(spaces: Any, images: np.ndarray, **options: Any) -> Any:
+        if len(encoded) == 1:
+            encoded.append(images)
             raise KeyboardInterrupt
-        return encode(space, images, **options)
+        encoded.append(images)
+        return encode(spaces, images, **options)
 
-    monkeypatch.setattr(NetworkSpace, "encode", stopped)
+    monkeypatch.setattr(encoding, "encode_networks", stopped)
     with pytest.raises(KeyboardInterrupt):
         scoring.score_drawings(drawings, task, critics, QUICK, out=tmp_path / "run")
     assert not (tmp_path / "run" / "scores.parquet").exists()
-    n_before = len(seen)
     scoring.score_drawings(drawings, task, critics, QUICK, out=tmp_path / "run")
-    assert ("simclr-glyphs-s0", len(drawings)) not in seen[n_before:]
+    first, again = encoded[0], {image.tobytes() for images in encoded[2:] for image in images}
+    assert len(first) == 32 and not {image.tobytes() for image in first} & again
+    assert sum(map(len, encoded[2:])) == len(drawings) - 32
     assert files(tmp_path / "run") == files(whole)
 
 

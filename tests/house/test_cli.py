@@ -119,7 +119,7 @@ def test_the_tour_tells_a_newcomer_what_this_is(exemplar, tmp_path):
     said = exemplar("tour", "--out", "tour", "--json", cwd=tmp_path, env=NO_DATA)
     assert said.code == 0, said.err
     page = (tmp_path / "tour" / "index.html").read_text(encoding="utf-8")
-    assert "What can you do after seeing something once?" in page and page.count("<figure ") >= 4
+    assert "What can you do after seeing something once?" in page and len(re.findall("<figure[ >]", page)) >= 4
     assert not re.search(r"""(src|href|url)\s*[=(]\s*["']?(http|//)""", page)  # one file that needs no network
     before = {p.name: p.read_bytes() for p in (tmp_path / "tour" / "images").iterdir()}
     assert exemplar("tour", "--out", "tour", cwd=tmp_path, env=NO_DATA).code == 0

@@ -13,7 +13,18 @@ PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
 
 def blocks(page: Path, language: str) -> list[str]:
     """The fenced blocks of a page in one language ("" for commands)."""
-    return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+    found: list[tuple[str, str]] = []
+    inside: list[str] | None = None
+    for line in page.read_text(encoding="utf-8").splitlines():
+        if line.startswith("```"):
+            if inside is None:
+                inside, kind = [], line.removeprefix("```").strip()
+            else:
+                found.append((kind, "\n".join(inside) + "\n"))
+                inside = None
+        elif inside is not None:
+            inside.append(line)
+    return [text for kind, text in found if kind == language]
 
 
 @pytest.fixture

@@ -25,10 +25,14 @@ JSON = inspect.Parameter(
 def make_command(verb: Callable[..., Answer]) -> Callable[..., None]:
     """What typer calls: the verb with the options of its signature, and --json."""
 
-    def command(json: bool, **given: Any) -> None:
-        show(verb(**given), as_json=json)
+    arguments = list(list_arguments(verb))
+    empty = {argument.name for argument in arguments if argument.default == ()}
 
-    parameters = [*map(_parameter, list_arguments(verb)), JSON]
+    def command(json: bool, **given: Any) -> None:
+        found = {name: () if value is None and name in empty else value for name, value in given.items()}
+        show(verb(**found), as_json=json)
+
+    parameters = [*map(_parameter, arguments), JSON]
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     command.__doc__ = verb.summary  # type: ignore[attr-defined]
@@ -51,9 +55,6 @@ def _parameter(argument: Argument) -> inspect.Parameter:
         how: Any = typer.Argument(help=option.help, metavar=option.metavar, show_default=argument.default is not None)
     else:
         how = typer.Option(argument.flag, help=option.help, metavar=option.metavar)
-    default = argument.default
-    if default == () and kind == list[str]:
-        default = None  # typer gives [] then
-    return inspect.Parameter(
-        argument.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, how]
-    )
+    default = None if argument.default == () else argument.default  # typer takes no tuple for a list
+    annotation = Annotated[kind, how]
+    return inspect.Parameter(argument.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
