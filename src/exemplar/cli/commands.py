@@ -56,5 +56,5 @@ def _parameter(argument: Argument) -> inspect.Parameter:
     else:
         how = typer.Option(argument.flag, help=option.help, metavar=option.metavar)
     default = None if argument.default == () else argument.default  # typer takes no tuple for a list
-    annotation = Annotated[kind, how]
-    return inspect.Parameter(argument.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    return inspect.Parameter(argument.name, keyword, default=default, annotation=Annotated[kind, how])

@@ -73,7 +73,9 @@ class ConceptSet:
         for kind, labels in (("concept", concept), ("group", group), ("maker", maker)):
             column = labels if isinstance(labels, Labels) else Labels.of([""] * n if labels is None else labels)
             if len(column.code) != n:
-                raise UserError(f"{name} has {n} images but {len(column.code)} {kind} labels: give one {kind} per image")
+                raise UserError(
+                    f"{name} has {n} images but {len(column.code)} {kind} labels: give one {kind} per image"
+                )
             columns.append(column)
         return cls(name, pixels, np.arange(n), columns[0], columns[1], columns[2], simulated)
 
