@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import signal
 import subprocess
 import sys
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -45,18 +47,41 @@ class Said:
 
 @pytest.fixture(scope="session")
 def exemplar() -> Any:
-    """exemplar("data", "list", cwd=…, env={…}) runs the command as a user does, in a process of its own."""
+    """exemplar("data", "list", cwd=…, env={…}) runs the command as a user does: the same words, environment and folder, but in
+    this process, since most of a command's time is starting. alone=True gives it a process of its own."""
 
-    def run(*words: str | Path, cwd: Path | None = None, env: dict[str, str | None] | None = None) -> Said:
-        changed = {**os.environ, **(env or {})}
-        done = subprocess.run(
-            [sys.executable, "-W", "error", "-c", "from exemplar.cli import main; main()", *map(str, words)],
-            capture_output=True, text=True, cwd=cwd, timeout=900,
-            env={name: value for name, value in changed.items() if value is not None},
-        )  # fmt: skip
-        return Said(done.returncode, done.stdout, done.stderr)
+    def run(
+        *words: str | Path, cwd: Path | None = None, env: dict[str, str | None] | None = None, alone: bool = False
+    ) -> Said:
+        return (_in_own_process if alone else _in_this_process)([str(word) for word in words], cwd, env or {})
 
     return run
+
+
+def _in_own_process(words: list[str], cwd: Path | None, env: dict[str, str | None]) -> Said:
+    changed = {**os.environ, **env}
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", "from exemplar.cli import main; main()", *words],
+        capture_output=True, text=True, cwd=cwd, timeout=900,
+        env={name: value for name, value in changed.items() if value is not None},
+    )  # fmt: skip
+    return Said(done.returncode, done.stdout, done.stderr)
+
+
+def _in_this_process(words: list[str], cwd: Path | None, env: dict[str, str | None]) -> Said:
+    from exemplar.cli import main
+
+    out, err = io.StringIO(), io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
+        patch.setattr("sys.argv", ["exemplar", *words])
+        patch.setattr("sys.path", [*sys.path])
+        if cwd is not None:
+            patch.chdir(cwd)
+        for name, value in env.items():
+            patch.delenv(name, raising=False) if value is None else patch.setenv(name, value)
+        with pytest.raises(SystemExit) as end:
+            main()
+    return Said(int(end.value.code or 0), out.getvalue(), err.getvalue())
 
 
 def mistake(said: Said) -> str:

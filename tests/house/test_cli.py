@@ -19,14 +19,14 @@ NO_DATA = {"EXEMPLAR_DATA": None, "EXEMPLAR_CACHE": "/nonexistent/cache"}
 
 
 def test_help_names_the_commands(exemplar):
-    said = exemplar("--help")
+    said = exemplar("--help", alone=True)
     assert said.code == 0
     for word in ("tour", "data", "runs", "--debug"):
         assert word in said.out
 
 
 def test_data_list_says_what_is_here(exemplar):
-    rows = {row["name"]: row for row in exemplar("data", "list", "--json", env=NO_DATA).json()["data"]}
+    rows = {row["name"]: row for row in exemplar("data", "list", "--json", env=NO_DATA, alone=True).json()["data"]}
     assert set(rows) == {"glyphs", "objects", "omniglot", "quickdraw", "cifar-fs", "fc100", "slimagenet64"}
     assert rows["glyphs"]["here"] and not rows["omniglot"]["here"]
     assert "weak-test" in rows["omniglot"]["splits"]
