@@ -41,8 +41,8 @@ def photographs(tmp_path: Path) -> Path:
         (("list",), lambda: ex.images.list_data()),
         (("show", "glyphs"), lambda: ex.images.show("glyphs")),
         (
-            ("show", "glyphs", "--split", "weak-train", "--size", "20"),
-            lambda: ex.images.show("glyphs", "weak-train", 20),
+            ("show", "glyphs", "--split", "weak-test", "--size", "20"),
+            lambda: ex.images.show("glyphs", "weak-test", 20),
         ),
         (("show", "mine"), lambda: ex.images.show("mine")),
         (

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from exemplar.images.concepts import ConceptSet
 from exemplar.spaces.encoding import encode_kept
 from exemplar.spaces.inputs import DrawingInput
 from exemplar.spaces.projection import PROJECTIONS
-from exemplar.spaces.recipes import RECIPES
+from exemplar.spaces.recipes import RECIPES, make_images
 from exemplar.spaces.room import ROOM
 from exemplar.spaces.space import PixelSpace
 from exemplar.spaces.verbs import format_card_scores
@@ -204,7 +205,10 @@ def test_omniglot_is_encoded_by_name_and_split(exemplar: Any, real_data: Any, tm
     assert (concept[[0, 20]][distance[own].argmin(1)] == concept[own]).mean() > 0.9
 
 
-def test_a_space_is_trained_listed_and_used(exemplar: Any, drawings: Path, tmp_path: Path) -> None:
+def test_a_space_is_trained_listed_and_used(
+    exemplar: Any, drawings: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("exemplar.spaces.recipes.make_images", cache(make_images))  # made once for the three commands
     words = ("spaces", "train", "simclr-glyphs-s9", "--steps", "2", "--device", "cpu", "--out", "mine", "--json")
     said = exemplar(*words, cwd=tmp_path)
     assert said.code == 0 and said.err == "", said.err  # no library talks
