@@ -22,10 +22,15 @@ _digests: WeakKeyDictionary[nn.Module, tuple[dict[str, Tensor], str]] = WeakKeyD
 
 def identify_network(network: nn.Module) -> str:
     """A digest of all modules and tensors; "" where code that is neither torch's nor a known package's is part of it."""
-    modules = dict(network.named_modules(remove_duplicate=False))
-    if not all(map(_is_known, modules.values())):
+    if not is_known(network):
         return ""
-    return seeds.digest({name: _settings(module) for name, module in modules.items()}, _digest_tensors(network))
+    modules = network.named_modules(remove_duplicate=False)
+    return seeds.digest({name: _settings(module) for name, module in modules}, _digest_tensors(network))
+
+
+def is_known(network: nn.Module) -> bool:
+    """Whether it does what its settings and tensors say: every part is a package's, and nothing was changed about it."""
+    return all(map(_is_plain, network.modules()))
 
 
 def _digest_tensors(network: nn.Module) -> str:
@@ -50,8 +55,8 @@ def _has_same_bits(one: Tensor, other: Tensor) -> bool:
     return bits is not None and torch.equal(one.view(bits), other.detach().view(bits))
 
 
-def _is_known(module: nn.Module) -> bool:
-    """Whether its class is one of a package, and nothing was hung on this one of its kind that changes what it does."""
+def _is_plain(module: nn.Module) -> bool:
+    """Whether its class is a package's, and no hook or other forward was attached to it."""
     changed = module._forward_hooks or module._forward_pre_hooks or "forward" in vars(module)
     return not changed and type(module).__module__.partition(".")[0] in KNOWN
 

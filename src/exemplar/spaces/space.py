@@ -18,7 +18,7 @@ from exemplar import seeds
 from exemplar.errors import UserError, unknown
 from exemplar.files import first_line
 from exemplar.spaces.devices import find_device
-from exemplar.spaces.identity import identify_network
+from exemplar.spaces.identity import identify_network, is_known
 from exemplar.spaces.inputs import Images, Input, count_images, take_images
 from exemplar.spaces.layers import layer_features, layer_shapes
 from exemplar.spaces.networks.folding import fold_norms
@@ -113,7 +113,7 @@ def encode_networks(spaces: Sequence[NetworkSpace], images: Images, *, device: s
 @contextmanager
 def _forward_pass(space: NetworkSpace, place: torch.device, batch: int) -> Iterator[Callable[[Tensor], np.ndarray]]:
     """Within, a function from prepared images (m, channels, *size), m ≤ batch, to their features (m, d) float32."""
-    known = identify_network(space.network) != ""
+    known = is_known(space.network)
     folded = fold_norms(space.network, space.layer) if known and place.type == "cpu" else None
     network = space.network if folded is None else folded
     holder, layer = (network, space.layer) if space.layer else (nn.Sequential(network), "0")
