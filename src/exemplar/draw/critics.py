@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from exemplar.draw.tasks import family_of
 from exemplar.errors import UserError
 from exemplar.images.concepts import ConceptSet
-from exemplar.spaces.space import Space
+from exemplar.spaces.space import NetworkSpace, Space
 from exemplar.spaces.zoo import check_unseen, list_spaces, load_space
 
 
@@ -76,7 +76,13 @@ def load_unseen_critics(data: ConceptSet, *, see: Sequence[str] = (), recognise:
 
 def with_feature_layers(critics: Critics) -> Critics:
     """The same critics, but recognition's networks by the layer in which diversity is measured, not by their output."""
-    return replace(critics, recognise=tuple(load_space(space.name) for space in critics.recognise))
+    return replace(critics, recognise=tuple(map(_with_feature_layer, critics.recognise)))
+
+
+def _with_feature_layer(space: Space) -> Space:
+    if isinstance(space, NetworkSpace) and space.card is not None:
+        return replace(space, layer=space.card.layer)  # the same network, which is loaded already
+    return space
 
 
 def _every_seed(stem: str) -> list[str]:
