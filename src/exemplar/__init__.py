@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from exemplar import draw, images, learn, results, runs, spaces
+    from exemplar.errors import UserError
     from exemplar.images import load
     from exemplar.touring import tour
 
 __version__ = "0.1.0"
-__all__ = ["draw", "images", "learn", "load", "results", "runs", "spaces", "tour"]
+__all__ = ["UserError", "draw", "images", "learn", "load", "results", "runs", "spaces", "tour"]
 
 # torch's threads meet after every small operation. Where they wait for each other by spinning, as is the custom, a core
 # that is busy with something else costs a factor of ten. Read when torch is first imported; a value of your own wins.
@@ -35,10 +36,16 @@ def __getattr__(name: str) -> Any:
         from exemplar.touring import tour
 
         return tour
-    if name in __all__:
+    if name == "UserError":
+        from exemplar.errors import UserError
+
+        return UserError
+    rooms = importlib.import_module("exemplar.rooms")  # `from exemplar import` would ask here again
+    if name in __all__ or name in rooms.ROOMS:
         return importlib.import_module(f"exemplar.{name}")
     raise AttributeError(f"module 'exemplar' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return [*__all__, "__version__"]
+    rooms = importlib.import_module("exemplar.rooms")  # `from exemplar import` would ask here again
+    return sorted({*__all__, *rooms.ROOMS, "__version__"})

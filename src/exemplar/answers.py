@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import base64
 import html
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, KeysView, Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 NOTEBOOK_ROWS = 12  # scores in the notebook's table; `scores` has them all
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Answer:
     """The answer of a verb.
 
@@ -35,7 +36,22 @@ class Answer:
     ok: bool = True
 
     def __getitem__(self, name: str) -> Any:
+        if name not in self.values:
+            near = get_close_matches(str(name), list(self.values), n=3, cutoff=0.5) or list(self.values)
+            raise KeyError(f"there is no {name!r} in this answer; there is {', '.join(near)}")
         return self.values[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.values
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.values)
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def keys(self) -> KeysView[str]:
+        return self.values.keys()
 
     def __str__(self) -> str:
         return self.text
@@ -107,7 +123,8 @@ def format_interval(ci95: tuple[float, float], digits: int = 4) -> str:
 
 
 def _html_table(scores: Sequence[Score]) -> str:
-    shown = [score for score in scores if not score.concept][:NOTEBOOK_ROWS] or scores[:NOTEBOOK_ROWS]
+    overall = [score for score in scores if not score.concept and not score.space]
+    shown = (overall or scores)[:NOTEBOOK_ROWS]
     rows = "".join(
         f"<tr><td>{html.escape(score.name.replace('_', ' '))}</td><td>{html.escape(score.label)}</td><td>{score.value:.3f}</td>"
         f"<td>{format_interval(score.ci95, 3)}</td><td>{score.n}</td></tr>"

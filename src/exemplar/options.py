@@ -40,6 +40,12 @@ class Option:
     positional: bool = False
     metavar: str | None = None
 
+    def describe(self) -> str:
+        """The help, and the range where there is one."""
+        ends = {"at least": self.low, "at most": self.high}
+        told = " and ".join(f"{words} {end:g}" for words, end in ends.items() if end is not None)
+        return f"{self.help} ({told})" if told else self.help
+
     def check(self, argument: str, value: Any) -> None:
         """Refuse a number outside the range. argument: what it is called."""
         if isinstance(value, bool) or not isinstance(value, int | float):
@@ -64,6 +70,21 @@ class Argument:
         """`--one-shot`."""
         return self.option.name or f"--{self.name.replace('_', '-')}"
 
+    def checked(self, value: Any) -> Any:
+        """The value, if it is of this kind and in range; one text stands for a list of one."""
+        called = self.flag.partition("/")[0].lstrip("-")
+        kinds = typing.get_args(self.kind) or (self.kind,)
+        if self.kind == list[str]:
+            return (value,) if isinstance(value, str) else value
+        if value is None or value is self.default:
+            return value
+        whole, real = int in kinds, float in kinds
+        number = hasattr(value, "__index__") or (real and hasattr(value, "__float__"))
+        if (whole or real) and (isinstance(value, bool | str) or not number):
+            raise UserError(f"{called} must be a {'whole ' * (not real)}number, got {value!r}.")
+        self.option.check(called, value)
+        return value
+
 
 Seed = Annotated[int, Option("The same seed gives the same bytes.", low=0)]
 Device = Annotated[str, Option("auto, cpu, cuda or cuda:N.")]
@@ -80,14 +101,21 @@ def verb(function: Verb) -> Verb:
 
     @functools.wraps(function)
     def checked(*args: Any, **kwargs: Any) -> Any:
-        bound = signature.bind(*args, **kwargs)
+        try:
+            bound = signature.bind(*args, **kwargs)
+        except TypeError as problem:
+            raise TypeError(f"{function.__name__}: {problem}") from None
         for argument in list_arguments(function):
             if argument.name in bound.arguments:
-                argument.option.check(argument.flag.lstrip("-"), bound.arguments[argument.name])
-        return function(*args, **kwargs)
+                bound.arguments[argument.name] = argument.checked(bound.arguments[argument.name])
+        return function(*bound.args, **bound.kwargs)
 
     summary, gap, rest = (function.__doc__ or "").partition("\n\n")
-    listed = "\n".join(f"        {argument.name}: {argument.option.help}" for argument in list_arguments(function))
+    arguments = {argument.name: argument for argument in list_arguments(function)}
+    listed = "\n".join(f"        {name}: {argument.option.describe()}" for name, argument in arguments.items())
+    checked.__signature__ = signature.replace(  # type: ignore[attr-defined]  # types as they are, not their aliases
+        parameters=[p.replace(annotation=arguments[p.name].kind) for p in signature.parameters.values()]
+    )
     checked.__doc__ = f"{summary}\n\n    Args:\n{listed}\n{gap and chr(10)}{rest}"
     checked.summary = " ".join(summary.split())  # type: ignore[attr-defined]
     return typing.cast(Verb, checked)

@@ -91,6 +91,7 @@ def test_a_notebook_gets_every_value_that_the_commands_print(mine: Path, command
     assert {score.name for score in scored.overall} <= set(scored.values)
     assert "<table>" in scored._repr_html_() and "Warning" in scored._repr_html_()
     page = ex.draw.compare(["copies", scored.folder], html="a.html", **asked)
+    assert page.scores is not None and {score.agent for score in page.scores} == {"copies", "people"} and page.figures
     same(page, command("draw", "compare", "copies", scored.folder, "--html", "a.html", *words))
     drawn = ex.draw.sample("noise", data=str(mine), exemplar="random", out="noise")
     assert isinstance(drawn.drawings, Drawings) and (Path("noise") / "sheet.png").is_file()

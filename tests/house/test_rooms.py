@@ -112,8 +112,9 @@ def test_the_command_line_finds_it(toy: Path) -> None:
 
 
 def test_python_finds_it(toy: Path) -> None:
-    assert rooms.load_room("toy").door.count("abc")["letters"] == 3
+    assert "toy" in dir(exemplar)
     assert exemplar.toy.count("abc").text == "3 letters"
+    assert rooms.load_room("toy").door.count("abc")["letters"] == 3
 
 
 def test_the_tour_finds_it(toy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -105,7 +105,7 @@ Number = Annotated[
 ]
 Name = Annotated[str | None, Option("What to call the drawer, in tables and figures.")]
 Invert = Annotated[bool, Option("The drawings are dark ink on bright paper: invert them.")]
-Size = Annotated[int | None, Option("Read images at this many px, where they differ.", low=1)]
+Size = Annotated[int | None, Option("Read images at this many px, where they differ.", low=1, high=10_000)]
 AllowSeen = Annotated[bool, Option("Allow critics that were trained on these concepts; the result says so.")]
 Normalise = Annotated[
     str,
@@ -296,3 +296,7 @@ def __getattr__(name: str) -> Any:
     if name in FROM:
         return getattr(import_module(f"exemplar.draw.{FROM[name]}"), name)
     raise AttributeError(f"module 'exemplar.draw' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

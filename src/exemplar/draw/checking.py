@@ -21,7 +21,7 @@ from exemplar.user_code import guarded
 N = 4  # drawings asked of each exemplar
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class CheckedAgent(Answer):
     """problems: what breaks the contract; remarks: what is allowed but may be a mistake. ok: there is no problem."""
 

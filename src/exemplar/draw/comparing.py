@@ -12,10 +12,11 @@ from exemplar.answers import Answer
 from exemplar.draw.figures.comparison import write_comparison
 from exemplar.draw.requests import HUMAN, SIMULATED_DRAWERS, Request, find_drawings, own_word
 from exemplar.draw.scored_runs import describe_scored, is_scored
-from exemplar.draw.scoring import score_into_run, stacked_number
+from exemplar.draw.scoring import overall_scores, score_into_run, stacked_number
 from exemplar.draw.tasks import PEOPLE, SIMULATED, matched_own_rows
 from exemplar.errors import UserError
 from exemplar.options import check_path
+from exemplar.records import Score, Scores
 
 
 def compare_request(
@@ -47,8 +48,17 @@ def compare_request(
         "warnings": warnings,
     }
     values |= {"seconds": round(time.monotonic() - started, 2)}
+    found = [score for name in shown for score in own_scores(scored[name])]
+    figures = {path.stem: path for path in sorted((page.parent / f"{page.stem}-figures").glob("*.svg"))}
     text = f"{page} compares {', '.join(shown)}"
-    return Answer(values=values, text=text, warnings=tuple(warnings), page=page)
+    scores = Scores.collect(dict.fromkeys(found))
+    return Answer(values=values, text=text, scores=scores, warnings=tuple(warnings), page=page, figures=figures)
+
+
+def own_scores(folder: Path) -> list[Score]:
+    """The overall scores of a run that are of its own agent, under the agent's name (the folder's, if two share one)."""
+    agent = describe_scored(folder)["config"]["agent"]
+    return [score for score in overall_scores(folder) if score.agent == agent]
 
 
 def _score_missing(

@@ -20,10 +20,11 @@ from exemplar.report.sheets import sheet_png
 SHEET_CONCEPTS, SHEET_DRAWINGS = 12, 10
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class SampledDrawings(Answer):
     """What an agent drew. drawings: the record, with `image` (n, h, w) uint8, ink 255."""
 
+    folder: Path
     drawings: Drawings
 
 

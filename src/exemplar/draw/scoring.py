@@ -31,11 +31,13 @@ RUNS = Path("runs/draw")
 NAME = 60  # letters of an agent's name in its folder's: file systems take no more than 255 bytes
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class ScoredAnswer(Answer):
     """What drawings are worth. scores: all of them, per concept and critic too; `overall`: those over all concepts and
     critics."""
 
+    scores: Scores
+    folder: Path
     overall: tuple[Score, ...]
 
 

@@ -19,10 +19,12 @@ from exemplar.records import Scores
 from exemplar.rooms import Numbers
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class StudyAnswer(Answer):
     """What a study found, and the page with its figures. name: of the study."""
 
+    scores: Scores
+    folder: Path
     name: str
 
 

@@ -63,10 +63,11 @@ class RunRequest:
         return asked
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class LearnerAnswer(Answer):
     """The answer of `run`. outcome: what the learner did, for `score` and `compare`."""
 
+    scores: Scores
     outcome: Outcome
 
 

@@ -49,3 +49,7 @@ def page(
     from exemplar.results.computing import write_results_page
 
     return write_results_page(out, check)
+
+
+def __dir__() -> list[str]:
+    return __all__

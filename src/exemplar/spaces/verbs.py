@@ -28,7 +28,7 @@ from exemplar.spaces.zoo import list_spaces, load_card
 HELD_OUT = "held_out_"  # how evaluation's numbers begin
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class EncodedAnswer(Answer):
     """Features of a data set. features: (n, d) float32, one row per image, in the data's order."""
 
