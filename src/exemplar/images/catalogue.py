@@ -20,7 +20,8 @@ from exemplar.images.concepts import ConceptSet
 @dataclass(frozen=True)
 class Entry:
     """module, loader: where the loading function is; default: the split taken when none is named; drawn: or photographed;
-    found: whether its files must be found or fetched (the others are made by the package)."""
+    found: whether its files must be found or fetched (the others are made by the package); sized: whether the loader takes a
+    size, because it draws strokes instead of resizing pixels."""
 
     name: str
     what: str
@@ -29,9 +30,10 @@ class Entry:
     default: str
     drawn: bool = True
     found: bool = True
+    sized: bool = False
 
     def splits(self) -> dict[str, str]:
-        return self._module().SPLITS
+        return self.load_module().SPLITS
 
     def is_here(self) -> bool:
         from exemplar.images import sources
@@ -43,13 +45,14 @@ class Entry:
 
         if split not in self.splits():
             raise unknown(f"split of {self.name}", split, self.splits())
-        loader = getattr(self._module(), self.loader)
-        if self.name == "quickdraw":  # strokes are drawn at the size asked for, not resampled
+        loader = getattr(self.load_module(), self.loader)
+        if self.sized:
             return loader(sources.obtain(self.name), split, size=size)
         data: ConceptSet = loader(sources.obtain(self.name), split) if self.found else loader(split)
         return data if size is None else data.resized(size)
 
-    def _module(self) -> Any:
+    def load_module(self) -> Any:
+        """With SPLITS, the loading function and, where files must be found, SOURCE (unless it stands in `sources`)."""
         return import_module(f"exemplar.images.{self.module}")
 
 
@@ -67,7 +70,7 @@ CATALOGUE = {
             found=False,
         ),
         Entry("omniglot", "handwritten characters of 50 alphabets", "omniglot", "load_omniglot", "weak-test"),
-        Entry("quickdraw", "Quick, Draw! sketches", "quickdraw", "load_quickdraw", "strokes"),
+        Entry("quickdraw", "Quick, Draw! sketches", "quickdraw", "load_quickdraw", "strokes", sized=True),
         Entry("cifar-fs", "CIFAR-100 for few-shot learning", "cifar", "load_cifar_fs", "test", drawn=False),
         Entry("fc100", "CIFAR-100, no superclass shared by two splits", "cifar", "load_fc100", "test", drawn=False),
         Entry(

@@ -72,7 +72,7 @@ class Built:
 
 
 def build_data(out: Path | str, clusters: Clusters, config: BuildConfig | None = None, *, seed: int = 0) -> Built:
-    """Judge the clusters and write the data set into a run's folder: quickdraw-fs-train.npz and -test.npz (images, concept,
+    """Filter the clusters and write the data set into a run's folder: quickdraw-fs-train.npz and -test.npz (images, concept,
     group: the category, maker: the drawing's key, exemplar: one row per concept), clusters.json, and the scores."""
     out, config = Path(out), config or BuildConfig()
     built = _apply(out, clusters, config, seed)
@@ -134,7 +134,7 @@ def _scored(verdict: np.ndarray, space: str) -> tuple[Score, ...]:
     for place, name in enumerate(VERDICTS):
         share = stats.proportion(int((verdict == place).sum()), verdict.size)
         title = "clusters_kept" if place == KEPT else f"removed_{name.replace(' ', '_')}"
-        found.append(Score(title, share.value, (share.lo, share.hi), share.n, space=space))
+        found.append(Score.of(title, share, space=space))
     return tuple(found)
 
 
