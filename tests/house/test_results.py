@@ -38,6 +38,7 @@ def test_every_result_is_committed_and_on_the_page(name):
     assert kept is not None, f"exemplar results run {name} --commit"
     result = RESULTS[name]
     assert format_section(name, result, kept) in PAGE.read_text(encoding="utf-8")
+    assert {"commit", "modules", "data", "machine"} <= set(kept.provenance), f"exemplar results run {name} --commit"
     known = {(s.name, s.agent) for s in kept.scores}
     assert set(result.published) | set(result.released) <= known  # else a published value stands beside nothing
 

@@ -123,7 +123,8 @@ def _made(kept: Kept) -> str:
         where.append(f"commit {made['commit'][:10]}{' with changes' * ('with changes' in made['commit'])}")
     if made.get("machine"):
         where.append(made["machine"])
-    return f"Made with {', '.join(where)}, in {made['duration_s']:.0f} s."
+    after = f" (provenance reconstructed: {made['reconstructed']})" if "reconstructed" in made else ""
+    return f"Made with {', '.join(where)}, in {made['duration_s']:.0f} s{after}."
 
 
 def _told(number: Number | None) -> str:

@@ -25,8 +25,8 @@ RENAMES = FOLDER / "renames.json"  # result → column → label as it was kept 
 
 @dataclass(frozen=True)
 class Kept:
-    """A kept result. provenance: versions, duration, and, where it was kept since: commit, modules (a hash of the sources it
-    imports), data (fingerprints) and machine."""
+    """A kept result. provenance: versions, duration, commit, modules (a hash of the sources it imports), data (fingerprints)
+    and machine; `reconstructed` says how, where these were found out afterwards."""
 
     scores: list[Score]
     seed: int
