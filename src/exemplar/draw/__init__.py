@@ -203,6 +203,11 @@ def sample(
 
     Returns:
         An answer whose `drawings` is the record, and whose `figures` hold the sheet.
+
+    >>> import exemplar as ex
+    >>> drawn = ex.draw.sample("redraw@2", data="glyphs", exemplar="random", n=3, out="drawn")
+    >>> len(drawn.drawings), drawn.drawings.image.shape
+    (270, (270, 105, 105))
     """
     from exemplar.draw.sampling import sample_into_folder
 
@@ -225,7 +230,12 @@ def study(
 
 @verb
 def list_agents() -> Answer:
-    """The agents of the room, one line each."""
+    """The agents of the room, one line each.
+
+    >>> import exemplar as ex
+    >>> [agent["name"] for agent in ex.draw.list_agents()["agents"]]
+    ['copies', 'others', 'noise', 'redraw']
+    """
     from exemplar.draw.checking import describe_agents
 
     return describe_agents()

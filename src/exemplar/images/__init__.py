@@ -78,7 +78,12 @@ def load(name: str, split: str | None = None, *, size: int | None = None) -> Con
 
 @verb
 def list_data() -> Answer:
-    """The data sets there are, their splits, and whether they are on this machine."""
+    """The data sets there are, their splits, and whether they are on this machine.
+
+    >>> import exemplar as ex
+    >>> [row["name"] for row in ex.images.list_data()["data"]][:3]
+    ['glyphs', 'objects', 'omniglot']
+    """
     from exemplar.images.inspecting import list_data_sets
 
     return list_data_sets()
