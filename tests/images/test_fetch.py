@@ -268,7 +268,7 @@ def test_a_killed_process_leaves_a_part_that_the_next_one_finishes(home: Home, t
             break
         threading.Event().wait(0.01)
     child.kill()
-    child.wait(10)
+    child.wait(900)
     assert got(home, tmp_path / "thing") == CONTENT
     assert home.ranges == [None, f"bytes={len(CONTENT) // 2}-"]
 
