@@ -271,9 +271,9 @@ def test_a_mistake_is_one_sentence_and_leaves_nothing(
 
 
 def test_comparing_nothing_known_needs_data(draw: Run, asked: tuple[str, ...]) -> None:
-    assert "say with --data what was drawn" in mistake(draw("compare", "copies", "noise"))
+    assert "Give --data" in mistake(draw("compare", "copies", "noise"))
     run = draw("score", "copies", *asked, "--json").json()["run"]
-    assert "say with --data what was drawn" in mistake(draw("compare", run, "noise", "--exemplar", "random"))
+    assert "Give --data" in mistake(draw("compare", run, "noise", "--exemplar", "random"))
 
 
 def test_a_page_compares_and_people_are_on_it(draw: Run, asked: tuple[str, ...], task: DrawingTask) -> None:

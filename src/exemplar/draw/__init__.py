@@ -152,8 +152,18 @@ def score(
     from exemplar.draw.requests import Request
     from exemplar.draw.scoring import score_request
 
-    critics = tuple(see or ()), tuple(recognise or ())
-    request = Request(data, split, exemplar, n, seed, allow_seen, *critics, training, normalise)
+    request = Request(
+        data=data,
+        split=split,
+        exemplar=exemplar,
+        n=n,
+        seed=seed,
+        allow_seen=allow_seen,
+        see=tuple(see or ()),
+        recognise=tuple(recognise or ()),
+        training=training,
+        normalise=normalise,
+    )
     return score_request(request, who, agent=agent, invert=invert, size=size, out=out)
 
 
@@ -180,10 +190,18 @@ def compare(
     from exemplar.draw.comparing import compare_request
     from exemplar.draw.requests import Request
 
-    critics = tuple(see or ()), tuple(recognise or ())
-    request = Request(data or "", split, exemplar, n, seed, allow_seen, *critics, None, normalise)
-    is_default = request == Request("", None, "centre", None, 0, False, (), (), None, "sample")
-    return compare_request(request, list(who), html, invert=invert, size=size, is_default=is_default)
+    request = Request(
+        data=data or "",
+        split=split,
+        exemplar=exemplar,
+        n=n,
+        seed=seed,
+        allow_seen=allow_seen,
+        see=tuple(see or ()),
+        recognise=tuple(recognise or ()),
+        normalise=normalise,
+    )
+    return compare_request(request, list(who), html, invert=invert, size=size)
 
 
 @verb

@@ -20,10 +20,9 @@ from exemplar.records import Score, Scores
 
 
 def compare_request(
-    request: Request, who: Sequence[Any], html: Path | str, *, invert: bool, size: int | None, is_default: bool
+    request: Request, who: Sequence[Any], html: Path | str, *, invert: bool, size: int | None
 ) -> Answer:
-    """One page about run folders and drawers to be scored. is_default: whether nothing but the data was left to the first
-    run."""
+    """One page about run folders and drawers to be scored. Where nothing is asked for, the first run says what was."""
     started, page = time.monotonic(), check_path(html, ".html", "The comparison")
     names = [name if isinstance(name, str) else str(getattr(name, "folder", name)) for name in who]
     if again := [name for name in names if names.count(name) > 1]:
@@ -32,8 +31,11 @@ def compare_request(
     configs = [describe_scored(folder)["config"] for folder in scored.values()]
     if not request.data:
         before: dict[str, Any] = next((config["asked"] for config in configs), {})
-        if not is_default or not before:
-            raise UserError("say with --data what was drawn: only run folders know what was asked, and how")
+        if not request.is_default or not before:
+            raise UserError(
+                "Give --data, which options need too: only where run folders are given and no options do these say what was "
+                "drawn, and how."
+            )
         request = Request.of(before)
     missing = [name for name in names if name not in scored]
     own = {HUMAN, SIMULATED_DRAWERS} & set(names) or {PEOPLE, SIMULATED} & {config["agent"] for config in configs}

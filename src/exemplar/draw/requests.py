@@ -35,31 +35,39 @@ KEPT = "kept"  # the exemplars that QuickDraw-FS was built with
 SPLITS = {"quickdraw": "test"}  # where the catalogue's default is one that critics have seen
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Request:
     """The arguments of `draw.score` and `draw.compare` that everyone shares, as the verb's signature declares them; training:
     what the agent was trained on, DATA or DATA/SPLIT, if copies of it are looked for."""
 
-    data: str
-    split: str | None
-    exemplar: str
-    n: int | None
-    seed: int
-    allow_seen: bool
-    see: tuple[str, ...]
-    recognise: tuple[str, ...]
-    training: str | None
-    normalise: str
+    data: str = ""
+    split: str | None = None
+    exemplar: str = "centre"
+    n: int | None = None
+    seed: int = 0
+    allow_seen: bool = False
+    see: tuple[str, ...] = ()
+    recognise: tuple[str, ...] = ()
+    training: str | None = None
+    normalise: str = "sample"
 
     @classmethod
     def of(cls, asked: Mapping[str, Any]) -> Request:
-        """As the config.json of a run has it."""
+        """As the config.json of a run has it; what an older run did not know has its default."""
         names = {field.name for field in fields(cls)}
-        if not isinstance(asked.get("data"), str) or set(asked) != names:
+        if not isinstance(asked.get("data"), str) or not set(asked) <= names:
             raise UserError(
                 "the first run folder does not say what was drawn: give --data, or score the drawings again"
             )
-        return cls(**{**asked, "see": tuple(asked["see"]), "recognise": tuple(asked["recognise"])})
+        values: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value for name, value in asked.items()
+        }
+        return cls(**values)
+
+    @property
+    def is_default(self) -> bool:
+        """Whether nothing was asked for."""
+        return self == Request()
 
     def plain(self, n: int) -> dict[str, Any]:
         """For config.json; n: drawings per concept that were compared."""

@@ -31,7 +31,7 @@ class SampledDrawings(Answer):
 def sample_into_folder(
     agent: Any, data: str, split: str | None, exemplar: str, n: int | None, out: Path | str | None, seed: int
 ) -> SampledDrawings:
-    request = Request(data, split, exemplar, n, seed, False, (), (), None, "sample")
+    request = Request(data=data, split=split, exemplar=exemplar, n=n, seed=seed)
     task = request.task
     drawings = find_drawings(agent, task, seed=seed)
     name = str(drawings["agent"].iloc[0])
