@@ -71,10 +71,10 @@ def test_random_exemplars_are_the_seeds(glyphs: ConceptSet) -> None:
 
 
 def test_the_default_space_follows_the_data() -> None:
-    assert centre_of("omniglot/weak-test") == "simclr-omniglot-s0"
+    assert centre_of("omniglot/weak-test") == "simclr-omniglot-released-s0"
     assert centre_of("glyphs/all") == "simclr-glyphs-s0"
     assert centre_of("quickdraw/strokes") == "simclr-quickdraw-s0"
-    assert centre_of("my drawings") == "simclr-omniglot-s0"
+    assert centre_of("my drawings") == "simclr-omniglot-released-s0"
 
 
 def test_without_a_space_the_datas_own_is_taken(glyphs: ConceptSet) -> None:
@@ -165,8 +165,8 @@ def test_omniglot_has_19_drawings_of_each_character_besides_the_exemplar(real_da
     data = whole.only(concepts=whole.concepts[:5])
     task: DrawingTask = make_task(data)
     assert task.n == 19 and len(own_drawings(task)) == 5 * 19
-    assert task.chosen_by == "centre in simclr-omniglot-s0"
-    features = load_space("simclr-omniglot-s0").encode(data).astype(float)
+    assert task.chosen_by == "centre in simclr-omniglot-released-s0"
+    features = load_space("simclr-omniglot-released-s0").encode(data).astype(float)
     rows = data.rows(task.concepts[3])
     away = np.linalg.norm(features[rows] - features[rows].mean(axis=0), axis=1)  # Eq. 1
     assert task.exemplar[3] == rows[np.argmin(away)]

@@ -19,6 +19,7 @@ from exemplar import seeds
 from exemplar.errors import UserError
 from exemplar.files import read_npz
 from exemplar.images import ink, omniglot
+from exemplar.images.lists import read_list
 from exemplar.images.omniglot import load_omniglot, load_omniglot_runs, load_omniglot_strokes
 
 REAL = Path(os.environ.get("EXEMPLAR_DATA", "no data")) / "omniglot"
@@ -27,7 +28,9 @@ COUNTS = {
     "all": 1623,
     "weak-train": 1473,
     "weak-test": 150,
+    "weak-val": 150,
     "background": 964,
+    "background-val": 165,
     "evaluation": 659,
     "cfsl-train": 1200,
     "cfsl-val": 211,
@@ -159,6 +162,24 @@ def test_the_parts_of_a_split_share_no_character_and_leave_none_out(stored: Path
     assert sorted(concepts) == sorted(load_omniglot(stored).concepts)
 
 
+@pytest.mark.parametrize(
+    ("val", "train", "test"), [("weak-val", "weak-train", "weak-test"), ("background-val", "background", "evaluation")]
+)
+def test_what_critics_are_chosen_on_is_of_the_training_set_and_nothing_of_the_test(
+    stored: Path, val: str, train: str, test: str
+) -> None:
+    chosen_on, trained_on, tested_on = (set(load_omniglot(stored, split).concepts) for split in (val, train, test))
+    assert chosen_on < trained_on and not chosen_on & tested_on
+
+
+def test_weak_val_is_three_characters_of_each_alphabet_and_background_val_whole_alphabets(stored: Path) -> None:
+    weak, background = (load_omniglot(stored, split) for split in ("weak-val", "background-val"))
+    assert len(weak.group.names) == 50 and set(np.bincount(weak.group.code)) == {3 * 20}
+    sizes = {alphabet.name: len(alphabet.part) for alphabet in omniglot.read_census() if alphabet.background}
+    assert {concept.split("/")[0] for concept in background.concepts} == set(background.group.names) < set(sizes)
+    assert background.n_concepts == sum(sizes[name] for name in background.group.names)
+
+
 def test_the_weak_test_set_is_characters_one_to_three(stored: Path) -> None:
     endings = {concept.rsplit("/", 1)[1] for concept in load_omniglot(stored, "weak-test").concepts}
     assert endings == {"character01", "character02", "character03"}
@@ -171,6 +192,18 @@ def test_the_committed_list_is_the_shuffle_its_header_names() -> None:
     assert [characters[row][2] for row in order] == parts
     halves = [(not a.background, a.name) for a in omniglot.read_census()]
     assert halves == sorted(halves)
+
+
+def test_the_validation_lists_are_what_their_headers_say() -> None:
+    census = omniglot.read_census()
+    weak = set()
+    for alphabet in census:
+        own = [f"{alphabet.name}/character{character:02}" for character in range(4, len(alphabet.part) + 1)]
+        weak |= set(seeds.rng("weak-val", alphabet.name).choice(own, 3, replace=False).tolist())
+    assert set(read_list("omniglot_weak_val")) == weak
+    background = sorted(alphabet.name for alphabet in census if alphabet.background)
+    drawn = seeds.rng("background-val").choice(background, 5, replace=False).tolist()
+    assert read_list("omniglot_background_val") == tuple(sorted(drawn))
 
 
 def test_runs_are_the_same_from_the_index_and_from_the_official_archive(

@@ -13,8 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from exemplar import seeds
 from exemplar.errors import UserError
 from exemplar.images import quickdraw
+from exemplar.images.lists import read_list
 from exemplar.images.quickdraw import in_test, load_quickdraw, read_sketches, spans
 
 REAL = Path(os.environ.get("EXEMPLAR_DATA", "no data")) / "quickdraw"
@@ -113,6 +115,22 @@ def test_train_and_test_share_no_category_whatever_is_in_the_folder(tmp_path: Pa
     train, test = (load_quickdraw(tmp_path, split).concepts for split in ("train", "test"))
     assert sorted(train + test) == sorted(words)
     assert all(map(in_test, test)) and not any(map(in_test, train))
+
+
+def test_val_is_forty_of_the_training_categories(tmp_path: Path) -> None:
+    val = read_list("quickdraw_val")
+    assert len(set(val)) == 40 and not any(map(in_test, val))
+    write(tmp_path / "a.ndjson", [record(word, k, CROSS) for k, word in enumerate((val[7], "aardvark", val[3], "cow"))])
+    assert load_quickdraw(tmp_path, "val").concepts == tuple(sorted((val[3], val[7])))
+    assert set(load_quickdraw(tmp_path, "val").concepts) < set(load_quickdraw(tmp_path, "train").concepts)
+
+
+@needs_real
+def test_val_is_the_choice_its_header_names() -> None:
+    train = load_quickdraw(REAL, "train").concepts
+    assert len(train) == 270
+    drawn = seeds.rng("quickdraw val").choice(sorted(train), 40, replace=False).tolist()
+    assert read_list("quickdraw_val") == tuple(sorted(drawn)) == load_quickdraw(REAL, "val").concepts
 
 
 def test_the_reader_gives_chunks_in_order_and_keeps_every_field(tmp_path: Path) -> None:

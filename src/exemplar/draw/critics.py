@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from exemplar.draw.default_critics import DEFAULTS
 from exemplar.draw.tasks import family_of
 from exemplar.errors import UserError
 from exemplar.images.concepts import ConceptSet
@@ -58,11 +59,11 @@ def load_critics(
 
     What they were trained on is checked by `count_seen`, before anything long begins.
     """
-    family = family_of(data_name)
+    default = DEFAULTS[family_of(data_name)]
     return Critics(
-        tuple(load_space(name) for name in see or _every_seed(f"simclr-{family}")),
+        tuple(load_space(name) for name in see or _every_seed(default.see)),
         # the last layer, which the loss sees
-        tuple(load_space(name, layer="") for name in recognise or _every_seed(f"protonet-{family}")),
+        tuple(load_space(name, layer="") for name in recognise or _every_seed(default.recognise)),
         allow_seen,
     )
 

@@ -7,6 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
+from exemplar.draw.default_critics import DEFAULTS
 from exemplar.errors import UserError, shortened, unknown
 from exemplar.images.concepts import ConceptSet
 from exemplar.records import Drawings
@@ -18,7 +19,7 @@ from exemplar.spaces.zoo import load_space
 
 PEOPLE, SIMULATED = "people", "simulated drawers"  # who made the data: never the one where it was the other
 FEWEST = 3  # drawings per concept: with fewer there is no telling how certain a score is
-FAMILIES = ("omniglot", "glyphs", "quickdraw")  # data sets with critics of their own
+FAMILIES = tuple(DEFAULTS)  # data sets with critics of their own
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +27,7 @@ class DrawingTask:
     """One exemplar per concept, n drawings asked of each.
 
     data: the concepts, k of them, and what its own drawers drew; exemplar: (k,) rows of data, in the order of its concepts;
-    chosen_by: "centre in simclr-omniglot-s0", "drawer drawer04" or "random".
+    chosen_by: "centre in simclr-omniglot-released-s0", "drawer drawer04" or "random".
     """
 
     data: ConceptSet
@@ -99,7 +100,7 @@ def make_task(
 
 def centre_of(data_name: str) -> str:
     """The name of the space in which exemplars of this data are central unless another is given."""
-    return f"simclr-{family_of(data_name)}-s0"
+    return DEFAULTS[family_of(data_name)].centre
 
 
 def family_of(data_name: str) -> str:

@@ -11,7 +11,6 @@ import re
 import zipfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from importlib import resources
 from itertools import product
 from pathlib import Path
 
@@ -22,13 +21,16 @@ from exemplar.errors import UserError, unknown
 from exemplar.files import read_npz, reading
 from exemplar.images.archives import read_tree
 from exemplar.images.concepts import ConceptSet, Labels
+from exemplar.images.lists import read_list
 from exemplar.images.pixels import Packed
 
 SPLITS = {
     "all": "every drawing: 1,623 characters",
     "weak-train": "characters 4 and up of each alphabet: 1,473",
     "weak-test": "characters 1 to 3 of each alphabet: 150",
+    "weak-val": "150 characters of weak-train, three of each alphabet, to choose critics on",
     "background": "the 30 alphabets meant for training: 964 characters",
+    "background-val": "5 whole alphabets of background, to choose critics on: 165 characters",
     "evaluation": "the 20 alphabets meant for testing: 659 characters",
     "cfsl-train": "1,200 characters at random, for continual few-shot learning",
     "cfsl-val": "211 other characters",
@@ -139,14 +141,12 @@ def load_omniglot_runs(folder: Path) -> OneShotRuns:
 
 def read_census() -> list[Alphabet]:
     """What Omniglot holds, alphabet by alphabet in our order, from the list that comes with the package."""
-    text = resources.files("exemplar.images").joinpath("omniglot_cfsl.txt").read_text(encoding="utf-8")
     census = []
-    for line in text.splitlines():
-        if line and not line.startswith("#"):
-            name, half, numbers = line.split(maxsplit=2)
-            lists = re.findall(r"(train|val|test)((?: \d+)*)", numbers)
-            part = {int(number): part for part, members in lists for number in members.split()}
-            census.append(Alphabet(name, half == "background", part))
+    for line in read_list("omniglot_cfsl"):
+        name, half, numbers = line.split(maxsplit=2)
+        lists = re.findall(r"(train|val|test)((?: \d+)*)", numbers)
+        part = {int(number): part for part, members in lists for number in members.split()}
+        census.append(Alphabet(name, half == "background", part))
     return census
 
 
@@ -155,6 +155,10 @@ def _characters(census: list[Alphabet]) -> Iterator[tuple[Alphabet, int]]:
 
 
 def _belongs(alphabet: Alphabet, character: int, split: str) -> bool:
+    if split == "weak-val":
+        return _concept(alphabet, character) in read_list("omniglot_weak_val")
+    if split == "background-val":
+        return alphabet.name in read_list("omniglot_background_val")
     kind, _, part = split.partition("-")
     if kind == "weak":
         return (character <= 3) == (part == "test")
@@ -163,9 +167,13 @@ def _belongs(alphabet: Alphabet, character: int, split: str) -> bool:
     return alphabet.background == (split == "background")
 
 
+def _concept(alphabet: Alphabet, character: int) -> str:
+    return f"{alphabet.name}/character{character:02}"
+
+
 def _labels(census: list[Alphabet]) -> tuple[Labels, Labels, Labels]:
     """Concept, group and maker of all drawings, in our order."""
-    concepts = tuple(f"{alphabet.name}/character{character:02}" for alphabet, character in _characters(census))
+    concepts = tuple(_concept(alphabet, character) for alphabet, character in _characters(census))
     makers = tuple(f"drawer{drawer:02}" for drawer in range(1, N_DRAWERS + 1))
     row = np.arange(len(concepts) * N_DRAWERS, dtype=np.int32)
     alphabet = np.repeat(np.arange(len(census), dtype=np.int32), [N_DRAWERS * len(each.part) for each in census])

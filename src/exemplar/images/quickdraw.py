@@ -20,11 +20,13 @@ from exemplar.errors import UserError, unknown
 from exemplar.files import npz_names, read_npz, reading
 from exemplar.images import ink
 from exemplar.images.concepts import ConceptSet
+from exemplar.images.lists import read_list
 from exemplar.images.pixels import CHUNK, Plain
 
 SPLITS = {
     "strokes": "every drawing there is as pen strokes (345 categories)",
     "train": "the drawings of about four fifths of the categories, chosen by a hash of their names",
+    "val": "the drawings of 40 of train's categories, to choose critics on",
     "test": "the drawings of the other categories",
     "bitmaps": "drawings as 28 px bitmaps (all categories there are)",
 }
@@ -129,6 +131,13 @@ def in_test(word: str) -> bool:
     return seeds.seed("quickdraw test", word) % 5 == 0
 
 
+def _belongs(word: str, split: str) -> bool:
+    """Whether a category's drawings are in a split; all are in `strokes`, those of `val` in `train` too."""
+    if split == "val":
+        return word in read_list("quickdraw_val")
+    return split == "strokes" or in_test(word) == (split == "test")
+
+
 def read_sketches(path: Path, *, chunk: int = 1024) -> Iterator[list[Sketch]]:
     """The drawings of an ndjson file, plain or .gz, `chunk` at a time: memory stays flat however large the file."""
     batch: list[Sketch] = []
@@ -192,7 +201,7 @@ def _load_strokes(folder: Path, split: str, size: int, recognized: bool, most: i
     for sketch in (sketch for path in paths for batch in read_sketches(path) for sketch in batch):
         if recognized and not sketch.recognized:
             continue
-        if split != "strokes" and in_test(sketch.word) != (split == "test"):
+        if not _belongs(sketch.word, split):
             continue
         same = by_word.setdefault(sketch.word, [])
         if most is not None and len(same) >= most:
