@@ -1,4 +1,5 @@
-"""Code of the user's own, by name: `file.py:name` or `module:name`. One loader, one guard around whatever it does.
+"""Code of the user's own, by name: `file.py:name` or `module:name`. One loader, one guard around whatever it does, and global
+generators in a known state while it runs.
 
 What it prints goes to standard error, since standard output is for answers; whatever it raises, exits included, becomes one
 sentence that names it.
@@ -8,6 +9,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import random
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout
@@ -19,6 +21,7 @@ from exemplar.errors import UserError, unknown
 from exemplar.files import first_line
 
 FORM = "write file.py:NAME, or module:NAME"
+GLOBAL_GENERATORS = {"random": "random", "numpy": "numpy.random", "torch": "torch"}  # what a sentence calls each
 
 
 @contextmanager
@@ -33,6 +36,31 @@ def guarded(failure: str | Callable[[], str]) -> Iterator[None]:
     except (Exception, SystemExit) as problem:
         said = failure() if callable(failure) else failure
         raise UserError(f"{said} ({type(problem).__name__}: {first_line(problem)}): fix it") from problem
+
+
+@contextmanager
+def seeded_globals(seed: int, **others: int) -> Iterator[None]:
+    """The global generators of random, NumPy and torch (GPUs' too) in a state that the seed gives, and as they were afterwards.
+
+    Nothing of ours uses them; the user's code may. others: a seed of its own for some of GLOBAL_GENERATORS, by name.
+    """
+    import numpy as np
+    import torch
+
+    of = {name: others.get(name, seed) for name in GLOBAL_GENERATORS}
+    before = random.getstate(), np.random.get_state(), torch.get_rng_state()  # noqa: NPY002
+    on_gpus = torch.cuda.get_rng_state_all() if torch.cuda.is_initialized() else None
+    try:
+        random.seed(of["random"])
+        np.random.set_state(np.random.RandomState(of["numpy"] % 2**32).get_state())  # noqa: NPY002
+        torch.manual_seed(of["torch"])  # of every device
+        yield
+    finally:
+        random.setstate(before[0])
+        np.random.set_state(before[1])  # noqa: NPY002
+        torch.set_rng_state(before[2])
+        if on_gpus is not None:
+            torch.cuda.set_rng_state_all(on_gpus)
 
 
 def is_named(name: str) -> bool:

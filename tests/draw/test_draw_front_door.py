@@ -183,7 +183,7 @@ def changes_exemplars(exemplars: np.ndarray, n: int, rng: np.random.Generator) -
 
 
 def has_its_own_dice(exemplars: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
-    return (np.random.random((len(exemplars), n, *exemplars.shape[1:])) < 0.2).astype(np.float32)  # noqa: NPY002
+    return (np.random.default_rng().random((len(exemplars), n, *exemplars.shape[1:])) < 0.2).astype(np.float32)
 
 
 def needs_many(exemplars: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
@@ -208,7 +208,7 @@ def out_of_range(exemplars: np.ndarray, n: int, rng: np.random.Generator) -> np.
     ("agent", "sentence"),
     [
         (changes_exemplars, "it changes the exemplars it is given"),
-        (has_its_own_dice, "the same rng gives other drawings"),
+        (has_its_own_dice, "two calls with the same rng give other drawings"),
         (needs_many, "it fails for 1 exemplars and n = 4"),
         (ignores_n, r"it returns shape \(8, 4, "),
         (returns_nothing, "must return"),

@@ -316,7 +316,7 @@ def test_anything_that_can_be_called_draws(task: DrawingTask) -> None:
     [
         (lambda e, n, rng: e, r"\(9, 32, 32\): sample\(exemplars, n, rng\) must return \(9, 4, h, w\)"),
         (lambda e, n, rng: np.full((9, n, 32, 32), np.nan), "NaN"),
-        (lambda e, n, rng: np.zeros((9, n, 32, 32), int), "must be uint8, or floats"),
+        (lambda e, n, rng: np.zeros((9, n, 32, 32), int), "must be uint8, bool, or float"),
         (lambda e, n, rng: np.zeros((9, n, 32, 32), bool), "the same image"),
         (lambda e, n, rng: np.zeros((9, n, 4, 4)), "too small"),
         (lambda e, n, rng: 1 / 0, r"failed to draw \(ZeroDivisionError: division by zero\)"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -12,11 +11,12 @@ import numpy as np
 from exemplar import seeds
 from exemplar.answers import Answer, format_table
 from exemplar.draw.agents import AGENTS, make_agent
-from exemplar.draw.drawings import sample_drawings, stack
+from exemplar.draw.drawings import call_agent, sample_drawings, stack
 from exemplar.draw.tasks import DrawingTask, make_task
 from exemplar.errors import UserError
+from exemplar.images.arrays import without_channel
 from exemplar.images.catalogue import load
-from exemplar.user_code import guarded
+from exemplar.user_code import GLOBAL_GENERATORS
 
 N = 4  # drawings asked of each exemplar
 
@@ -73,29 +73,56 @@ def check_contract(
 def _problems(sample: Callable[..., Any], task: DrawingTask, name: str, seed: int, first: np.ndarray) -> Iterator[str]:
     exemplars = task.exemplars.astype(np.float32) / 255
     before = exemplars.copy()
-    _draw(sample, exemplars, N, name, seed)
+    call_agent(sample, exemplars, N, name, seed)
     if not np.array_equal(before, exemplars):
         yield "it changes the exemplars it is given: copy them first"
-    for place in range(2):  # whatever state the global generators are in
-        with _global_state(place):
-            again = stack(sample_drawings(sample, task, agent=name, seed=seed), task)
-        if not np.array_equal(first, again):
-            yield "the same rng gives other drawings: take all randomness from rng, and none from numpy.random, torch or random"
-            break
+    again = stack(sample_drawings(sample, task, agent=name, seed=seed), task)
+    if not np.array_equal(first, again):
+        yield (
+            "two calls with the same rng give other drawings, though the global generators are seeded, too: it keeps something "
+            "from one call to the next, or depends on the time, the order of a set, or the GPU; take all randomness from rng"
+        )
     for k, n in ((1, N), (len(exemplars), 1), (2, N + 3)):
         try:
-            found = np.asarray(_draw(sample, exemplars[:k].copy(), n, name, seed))
+            found = call_agent(sample, exemplars[:k].copy(), n, name, seed)
         except UserError as problem:
             yield f"it fails for {k} exemplars and n = {n}: {problem}"
             continue
-        if found.ndim != 4 or found.shape[:2] != (k, n):
+        found = without_channel(found, 4)
+        if found.ndim != 4 or found.shape[:2] not in ((k, n), (k * n, 1)):
             yield f"for {k} exemplars and n = {n} it returns shape {found.shape}, not ({k}, {n}, h, w)"
+    if np.array_equal(first, again) and _follows(sample, task, name, seed) == "another":
+        yield (
+            "its drawings of one exemplar change when another one is replaced, and not when it is itself: the order is "
+            "shifted, each must be drawn after its own"
+        )
 
 
 def _remarks(sample: Callable[..., Any], task: DrawingTask, name: str, seed: int, first: np.ndarray) -> Iterator[str]:
     other = stack(sample_drawings(sample, task, agent=name, seed=seed + 1), task)
     if np.array_equal(first, other):
         yield "another seed gives the same drawings: it draws without randomness"
+    exemplars = task.exemplars.astype(np.float32) / 255
+    one, again = (call_agent(sample, exemplars.copy(), N, name, seed) for _ in range(2))
+    if np.array_equal(one, again):
+        used = [
+            said
+            for which, said in GLOBAL_GENERATORS.items()
+            if not np.array_equal(one, call_agent(sample, exemplars.copy(), N, name, seed, **{which: seed + 1}))
+        ]
+        if used:
+            yield (
+                f"it uses the global generator of {' and of '.join(used)}: the room seeds it, so that the same seed gives the "
+                "same drawings here, but elsewhere they differ; take all randomness from rng"
+            )
+        match _follows(sample, task, name, seed):
+            case "all":
+                yield (
+                    "its drawings of one exemplar change when another one is replaced: it uses its neighbours, so what it "
+                    "draws depends on what else is shown"
+                )
+            case "none":
+                yield "its drawings do not change with the exemplar: it does not look at what it is shown"
     flat = first.reshape(len(first), N, -1)
     if np.array_equal(flat.min(axis=1), flat.max(axis=1)):
         yield "its drawings of a concept are all the same: diversity is 0"
@@ -106,28 +133,21 @@ def _remarks(sample: Callable[..., Any], task: DrawingTask, name: str, seed: int
         yield f"its drawings are {own} px, the exemplars {shown}"
 
 
-def _draw(sample: Callable[..., Any], exemplars: np.ndarray, n: int, name: str, seed: int) -> Any:
-    with guarded(f"{name} failed to draw"):
-        return sample(exemplars, n, seeds.rng("draw", name, seed))
-
-
-class _global_state:
-    """The global generators in a known state, and as they were afterwards. A test of agents: nothing of ours uses them."""
-
-    def __init__(self, number: int) -> None:
-        self.number = number
-
-    def __enter__(self) -> None:
-        import torch
-
-        self.before = random.getstate(), np.random.get_state(), torch.get_rng_state()  # noqa: NPY002
-        random.seed(self.number)
-        np.random.set_state(np.random.RandomState(self.number).get_state())  # noqa: NPY002
-        torch.set_rng_state(torch.Generator().manual_seed(self.number).get_state())
-
-    def __exit__(self, *problem: object) -> None:
-        import torch
-
-        random.setstate(self.before[0])
-        np.random.set_state(self.before[1])  # noqa: NPY002
-        torch.set_rng_state(self.before[2])
+def _follows(sample: Callable[..., Any], task: DrawingTask, name: str, seed: int) -> str:
+    """Whose drawings change when only the last exemplar is replaced: "own", its own; "another", others' but not its own; "all",
+    both; "none", nobody's. The last one, since who draws one after the other has drawn the others by then."""
+    exemplars = task.exemplars.astype(np.float32) / 255
+    if len(exemplars) < 3:
+        return "own"
+    shown, replaced = exemplars[:-1].copy(), np.concatenate([exemplars[:-2], exemplars[-1:]])
+    try:
+        one, other = (call_agent(sample, some, N, name, seed) for some in (shown, replaced))
+    except UserError:
+        return "own"
+    if one.shape != other.shape or one.shape[0] % len(shown):
+        return "own"
+    one, other = (found.reshape(len(shown), -1) for found in (one, other))
+    changed = (one != other).any(axis=1)
+    if changed[-1]:
+        return "all" if changed[:-1].any() else "own"
+    return "another" if changed.any() else "none"

@@ -80,7 +80,7 @@ def _score_missing(
         added.append(own_word(task))
     seed, found = request.seed, {}
     for name in [*missing, *added]:
-        found[name] = find_drawings(name, task, invert=invert, size=size, seed=seed)
+        found[name] = find_drawings(name, task, invert=invert, size=size, seed=seed, said=warnings)
     if not found:
         return added
     task = replace(task, n=min(stacked_number(drawings, task) for drawings in found.values()))

@@ -1,12 +1,15 @@
 """Drawings from anywhere as one record: a folder of images, an npz, a record or run folder, or a function that draws.
 
 sample(exemplars, n, rng) -> (k, n, h, w)     # exemplars: (k, h, w) float32 in [0, 1], ink 1; n drawings of each
+
+What torch users have is taken, too: tensors on any device, a channel of one, values from −1 to 1; and it is said.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,13 +17,14 @@ import pandas as pd
 from exemplar import seeds
 from exemplar.draw.tasks import FEWEST, DrawingTask, as_drawings
 from exemplar.errors import UserError, shortened, unknown
+from exemplar.images.arrays import to_array, to_levels, without_channel
 from exemplar.images.concepts import ConceptSet
 from exemplar.images.folder import composed, load_folder, load_npz
 from exemplar.records import Drawings
 from exemplar.spaces.inputs import as_bytes
-from exemplar.user_code import guarded
+from exemplar.user_code import guarded, seeded_globals
 
-Sample = Callable[[np.ndarray, int, np.random.Generator], np.ndarray]
+Sample = Callable[[np.ndarray, int, np.random.Generator], Any]
 TINY = 16  # px: below, a character can no longer be read
 LAYOUT = "give a folder with one sub-folder of images per concept, an npz, a Drawings record or a run folder"
 
@@ -32,22 +36,25 @@ def read_drawings(
     agent: str | None = None,
     invert: bool = False,
     size: int | None = None,
+    said: list[str] | None = None,
 ) -> Drawings:
     """Drawings of every concept of the task, whoever made them.
 
     path: FOLDER/CONCEPT/IMAGE (or FOLDER/GROUP/CONCEPT/IMAGE), an npz of `images` (n, h, w) and `concept` (n,), a Drawings
     record (its parquet) or a run folder that holds one. agent: who drew, by default the record's, or the path's own name;
-    invert: for dark ink on bright paper; size: px, where the files of a folder differ in size.
+    invert: for dark ink on bright paper; size: px, where the files of a folder differ in size; said: where sentences go about
+    what was changed.
     """
+    said = [] if said is None else said
     if isinstance(path, Drawings):
-        return _of_record(path, task, "the record", agent, invert)
+        return _of_record(path, task, "the record", agent, invert, said)
     path = Path(path).expanduser()
     if not path.exists():
         raise UserError(f"there is no {path}: {LAYOUT}")
     if (path / "drawings.parquet").is_file() or path.suffix == ".parquet":
         folder, name = (path.parent, path.stem) if path.suffix == ".parquet" else (path, "drawings")
-        return _of_record(Drawings.load(folder, name), task, str(path), agent, invert)
-    found = _of_concepts(path, size)
+        return _of_record(Drawings.load(folder, name), task, str(path), agent, invert, said)
+    found = _of_concepts(path, size, said)
     if len(found.shape) != 2:
         raise UserError(f"the drawings in {path} have colour: save them with one channel, ink bright on dark paper")
     names = np.array(found.concepts, dtype=object)
@@ -69,24 +76,64 @@ def read_drawings(
     return drawings
 
 
-def sample_drawings(sample: Sample, task: DrawingTask, *, agent: str | None = None, seed: int = 0) -> Drawings:
-    """The task's n drawings of each concept by anything that can be called; its randomness is its name's and the seed's."""
+def sample_drawings(
+    sample: Sample, task: DrawingTask, *, agent: str | None = None, seed: int = 0, said: list[str] | None = None
+) -> Drawings:
+    """The task's n drawings of each concept by anything that can be called; its randomness is the seed's, whatever its name.
+
+    said: where sentences go about what was changed, and about an agent that differs from itself; two small calls more find
+    that out.
+    """
     agent = agent or str(getattr(sample, "__name__", type(sample).__name__))
-    exemplars = task.exemplars.astype(np.float32) / 255
-    with guarded(f"{agent} failed to draw"):
-        images = np.asarray(sample(exemplars, task.n, seeds.rng("draw", agent, seed)))
+    images = call_agent(sample, task.exemplars.astype(np.float32) / 255, task.n, agent, seed)
+    drawings = arrange_drawings(images, task, agent=agent, seed=seed, said=said)
+    if said is not None and not repeats_itself(sample, task, agent, seed):
+        said.append(f"two calls of {agent} with the same seed differ: the scores hold for these drawings only")
+    return drawings
+
+
+def call_agent(sample: Sample, exemplars: np.ndarray, n: int, agent: str, seed: int, **of_globals: int) -> np.ndarray:
+    """What an agent returns, as an array. The global generators are seeded, too, for whoever uses them; of_globals: other seeds
+    for some of them, see `seeded_globals`."""
+    with guarded(f"{agent} failed to draw"), seeded_globals(seeds.seed("draw", seed), **of_globals):
+        return to_array(sample(exemplars, n, seeds.rng("draw", seed)))
+
+
+def repeats_itself(sample: Sample, task: DrawingTask, agent: str, seed: int) -> bool:
+    """Whether two calls with the same arguments give the same: of the first two exemplars, and few drawings, since that is
+    cheap and does not depend on how an agent shares out its randomness. Who cannot draw so few is believed."""
+    shown = task.exemplars[:2].astype(np.float32) / 255
+    try:
+        one, other = (call_agent(sample, shown.copy(), FEWEST, agent, seed) for _ in range(2))
+    except UserError:
+        return True
+    return np.array_equal(one, other, equal_nan=one.dtype.kind == "f" and other.dtype.kind == "f")
+
+
+def arrange_drawings(
+    images: Any, task: DrawingTask, *, agent: str, seed: int = 0, said: list[str] | None = None
+) -> Drawings:
+    """A record of n drawings of each of the task's k concepts: (k, n, h, w), with a channel of one before or after the px, or
+    all in one row, (k·n, 1, h, w), the first concept's n first."""
     k, n = len(task.concepts), task.n
+    images = to_array(images)
+    shape = images.shape
+    images = without_channel(images, 4)
+    if n > 1 and images.ndim == 4 and images.shape[:2] == (k * n, 1):
+        images = images.reshape(k, n, *images.shape[2:])
     if images.ndim != 4 or images.shape[:2] != (k, n):
         raise UserError(
-            f"{agent} gave an array of shape {images.shape}: sample(exemplars, n, rng) must return ({k}, {n}, h, w), n "
+            f"{agent} gave an array of shape {shape}: sample(exemplars, n, rng) must return ({k}, {n}, h, w), n "
             "drawings of each exemplar"
         )
     _check_size(images.shape[2:], task, agent)
+    changed: list[str] = []
     try:
-        images = images * np.uint8(255) if images.dtype == bool else images
-        drawings = as_drawings(images, task, agent=agent, seed=seed)
+        drawings = as_drawings(to_levels(images, changed), task, agent=agent, seed=seed)
     except UserError as problem:
         raise UserError(f"the drawings of {agent} cannot be used: {problem}") from problem
+    if said is not None:
+        said += [f"the drawings of {agent}: {sentence}" for sentence in changed]
     _check_drawings(drawings, agent)
     return drawings
 
@@ -138,7 +185,7 @@ def is_on_white(images: np.ndarray) -> bool:
     return bool(np.median(np.concatenate([edge.ravel() for edge in border])) > 127)
 
 
-def _of_concepts(path: Path, size: int | None) -> ConceptSet:
+def _of_concepts(path: Path, size: int | None, said: list[str]) -> ConceptSet:
     if path.is_dir():
         if not any(path.iterdir()):
             raise UserError(f"the folder {path} is empty: {LAYOUT}")
@@ -149,11 +196,15 @@ def _of_concepts(path: Path, size: int | None) -> ConceptSet:
         raise UserError(f"{path} is a Python file: name its function too, {path}:FUNCTION")
     if path.suffix != ".npz":
         raise UserError(f"{path} is no npz and no folder: {LAYOUT}")
-    found = load_npz(path)
+    changed: list[str] = []
+    found = load_npz(path, changed)
+    said += [f"{path}: {sentence}" for sentence in changed]
     return found if size is None else found.resized(size)
 
 
-def _of_record(found: Drawings, task: DrawingTask, where: str, agent: str | None, invert: bool) -> Drawings:
+def _of_record(
+    found: Drawings, task: DrawingTask, where: str, agent: str | None, invert: bool, said: list[str]
+) -> Drawings:
     """A record as it is (its names composed), if it answers this task."""
     if not len(found):
         raise UserError(f"{where} holds no drawings: {LAYOUT}")
@@ -172,7 +223,9 @@ def _of_record(found: Drawings, task: DrawingTask, where: str, agent: str | None
             f"{where} was drawn after other exemplars than {task.chosen_by}: give --exemplar as it was then"
         )
     _check_size(found.image.shape[1:], task, where)
-    images = as_bytes(found.image)
+    changed: list[str] = []
+    images = to_levels(found.image, changed)
+    said += [f"{where}: {sentence}" for sentence in changed]
     columns = {name: found[name] for name in Drawings.COLUMNS} | {"data": data, "concept": concept}
     drawings = Drawings.of(**columns | ({"agent": agent} if agent else {}), image=255 - images if invert else images)
     _check_drawings(drawings, where)

@@ -13,7 +13,7 @@ from typing import Any
 from exemplar import seeds
 from exemplar.draw.agents import AGENTS, is_agent, make_agent
 from exemplar.draw.critics import Critics, load_critics
-from exemplar.draw.drawings import read_drawings, sample_drawings
+from exemplar.draw.drawings import arrange_drawings, read_drawings, sample_drawings
 from exemplar.draw.scores import ScoreConfig
 from exemplar.draw.tasks import (
     FEWEST,
@@ -132,27 +132,39 @@ class Request:
 
 
 def find_drawings(
-    who: Any, task: DrawingTask, *, agent: str | None = None, invert: bool = False, size: int | None = None, seed: int
+    who: Any,
+    task: DrawingTask,
+    *,
+    agent: str | None = None,
+    invert: bool = False,
+    size: int | None = None,
+    seed: int,
+    said: list[str] | None = None,
 ) -> Drawings:
-    """The drawings that a user names, of every concept of the task: a record, a function, or text.
+    """The drawings that a user names, of every concept of the task: a record, a function, an array (k, n, h, w), or text.
 
-    An agent's name goes before a file's: write ./copies for a folder of that name.
+    An agent's name goes before a file's: write ./copies for a folder of that name. said: where sentences go about what was
+    changed on the way.
     """
+    said = [] if said is None else said
     if isinstance(who, Drawings):
-        return read_drawings(who, task, agent=agent, invert=invert, size=size)
+        return read_drawings(who, task, agent=agent, invert=invert, size=size, said=said)
+    if hasattr(who, "shape") and hasattr(who, "dtype"):
+        return arrange_drawings(who, task, agent=agent or "array", seed=seed, said=said)
     if isinstance(who, Callable) and not isinstance(who, str | Path):  # type: ignore[arg-type]
-        return sample_drawings(who, task, agent=agent, seed=seed)
+        return sample_drawings(who, task, agent=agent, seed=seed, said=said)
     text = str(who)
     if text in (HUMAN, SIMULATED_DRAWERS):
         return _own(text, task)
     if is_agent(text) or (":" in text and not is_there(text)):
         name = agent or re.sub(r"(?:.*[/\\])?([^/\\]*)\.py:", r"\1:", text).replace(":", ".")
-        return sample_drawings(make_agent(text, task), task, agent=name, seed=seed)
+        asked = None if is_agent(text) else said  # the room's own keep the contract
+        return sample_drawings(make_agent(text, task), task, agent=name, seed=seed, said=asked)
     if not is_there(text):
         if text in (PEOPLE, SIMULATED):
             raise UserError(f"there is no drawer '{text}': did you mean {own_word(task)}, the data's own drawings?")
         raise unknown("drawer, file or folder", text, (HUMAN, SIMULATED_DRAWERS, *AGENTS))
-    return read_drawings(text, task, agent=agent, invert=invert, size=size)
+    return read_drawings(text, task, agent=agent, invert=invert, size=size, said=said)
 
 
 def own_word(task: DrawingTask) -> str:

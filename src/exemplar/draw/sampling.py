@@ -33,7 +33,8 @@ def sample_into_folder(
 ) -> SampledDrawings:
     request = Request(data=data, split=split, exemplar=exemplar, n=n, seed=seed)
     task = request.task
-    drawings = find_drawings(agent, task, seed=seed)
+    said: list[str] = []
+    drawings = find_drawings(agent, task, seed=seed, said=said)
     name = str(drawings["agent"].iloc[0])
     stem = re.sub(r"[^\w.@-]+", "-", f"{name}-{task.data.name}-s{seed}")
     folder = Path(out).expanduser() if out is not None else Path("runs/draw") / f"drawings-of-{stem}"
@@ -45,7 +46,7 @@ def sample_into_folder(
             images = np.concatenate([task.exemplars[:, None], stack(drawings, task)[:, :SHEET_DRAWINGS]], axis=1)
             with whole_file(folder / "sheet.png") as part:
                 part.write_bytes(_sheet(images[:SHEET_CONCEPTS], task.concepts))
-    drawings, warnings = Drawings.load(folder), find_warnings(drawings, task)
+    drawings, warnings = Drawings.load(folder), (*said, *find_warnings(drawings, task))
     values = {"agent": name, "data": task.data.name, "exemplar": task.chosen_by, "n": task.n}
     values |= {"concepts": len(task.concepts), "seed": seed, "warnings": list(warnings), "run": str(folder)}
     shown = {key: value for key, value in values.items() if key != "warnings"}

@@ -55,8 +55,10 @@ def score_request(
     folder = None if out is None else Path(out).expanduser()
     if folder is not None:
         check_folder(folder)  # before anything long begins
-    drawings = find_drawings(who, request.task, agent=agent, invert=invert, size=size, seed=request.seed)
+    said: list[str] = []
+    drawings = find_drawings(who, request.task, agent=agent, invert=invert, size=size, seed=request.seed, said=said)
     folder, about, warnings = score_into_run(drawings, request, request.task, folder)
+    warnings = (*said, *warnings)
     overall, scores = overall_scores(folder), Scores.load(folder)
     values = {**about, **by_name(overall), "warnings": list(warnings)}
     values |= {"seconds": round(time.monotonic() - started, 2), "run": str(folder)}

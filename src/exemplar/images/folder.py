@@ -15,6 +15,7 @@ from PIL import Image
 
 from exemplar.errors import UserError, shortened
 from exemplar.files import DAMAGE, first_line
+from exemplar.images.arrays import to_levels, without_channel
 from exemplar.images.concepts import ConceptSet
 from exemplar.images.pixels import Files, decode
 
@@ -65,9 +66,11 @@ def load_folder(
     )
 
 
-def load_npz(path: Path) -> ConceptSet:
-    """An npz file with `images`, (n, h, w) or (n, h, w, 3), uint8, or float in [0, 1], or bool, with ink or light high;
-    `concept`, (n,) text or whole numbers; and, if they are known, `group` and `maker`, likewise."""
+def load_npz(path: Path, said: list[str] | None = None) -> ConceptSet:
+    """An npz file with `images`, (n, h, w), (n, 1, h, w) or (n, h, w, 3), uint8, or float in [0, 1], or bool, with ink or
+    light high; `concept`, (n,) text or whole numbers; and, if they are known, `group` and `maker`, likewise.
+
+    said: where sentences go about what was changed; with it, floats may also lie in [−1, 1] or in [0, 255]."""
     if not path.is_file():
         raise UserError(f"{path} is not a file: give an npz file with the arrays images and concept")
     try:
@@ -83,7 +86,7 @@ def load_npz(path: Path) -> ConceptSet:
     for name in ("images", "concept"):
         if name not in arrays:
             raise UserError(f"{path} has no array {name} (it holds {shortened(there)}): add it")
-    images = _as_levels(path, arrays.pop("images"))
+    images = _as_levels(path, arrays.pop("images"), said)
     labels = {name: _as_text(path, name, column, len(images)) for name, column in arrays.items()}
     return ConceptSet.of(composed(path.stem), images, labels["concept"], labels.get("group"), labels.get("maker"))
 
@@ -131,6 +134,8 @@ def _places(root: Path) -> list[tuple[Path, str, str]]:
             if not images:
                 raise UserError(f"{concept} holds no images: add some, or remove it")
             name, group = composed(concept.name), composed(first.name)
+            if not name.strip():
+                raise UserError(f"the folder {str(concept)!r} has an empty name: call it what was drawn")
             found += [(image, f"{group}/{name}" if inner else name, group if inner else "") for image in images]
     return found
 
@@ -212,21 +217,17 @@ def _common_size(root: Path, pictures: list[Picture]) -> tuple[int, int]:
     return first.size
 
 
-def _as_levels(path: Path, images: np.ndarray) -> np.ndarray:
-    """(n, h, w[, 3]) uint8 from uint8, bool, or float in [0, 1]."""
+def _as_levels(path: Path, images: np.ndarray, said: list[str] | None) -> np.ndarray:
+    """(n, h, w[, 3]) uint8 from uint8, bool, or float in [0, 1]; without a channel of one. said: as in `load_npz`."""
     if images.shape[:1] == (0,):
         raise UserError(f"{path} holds no images, its array images is {images.shape}: give at least one")
+    images = without_channel(images, 3)
     if images.ndim not in (3, 4) or (images.ndim == 4 and images.shape[3] != 3) or 0 in images.shape:
         raise UserError(f"{path}: images must be (n, h, w) or (n, h, w, 3), they are {images.shape}")
-    if images.dtype == np.uint8:
-        return images
-    if images.dtype == bool:
-        return images.astype(np.uint8) * 255
-    if images.dtype.kind != "f":
-        raise UserError(f"{path}: images must be uint8, bool, or float in [0, 1], they are {images.dtype}")
-    if not (images.min() >= 0 and images.max() <= 1):  # NaN fails both
-        raise UserError(f"{path}: images that are float must lie in [0, 1], without NaN: rescale them")
-    return np.round(images.astype(np.float32) * 255).astype(np.uint8)
+    try:
+        return to_levels(images, said)
+    except UserError as problem:
+        raise UserError(f"{path}: {problem}") from problem
 
 
 def _as_text(path: Path, name: str, labels: np.ndarray, n: int) -> list[str]:
@@ -235,5 +236,8 @@ def _as_text(path: Path, name: str, labels: np.ndarray, n: int) -> list[str]:
     if labels.dtype.kind not in "iuU":
         raise UserError(f"{path}: {name} must be text or whole numbers, it is {labels.dtype}")
     text = [str(label) for label in labels.tolist()]
+    if name == "concept" and not all(label.strip() for label in text):
+        empty = sum(not label.strip() for label in text)
+        raise UserError(f"{path}: {empty} of the {n} images have an empty concept: name each image's concept")
     _check_told_apart(text, f"{path}: {name} has two names")
     return [composed(label) for label in text]
