@@ -22,7 +22,16 @@ from exemplar.draw.measures.generalization import (
     generalization_curve,
 )
 from exemplar.draw.measures.human_distance import family_medians, fit_reference, load_reference
-from exemplar.draw.measures.intervals import Measure, Resamples, concept_intervals, sample_resamples, to_scores
+from exemplar.draw.measures.intervals import (
+    POSITIVE,
+    SHARE,
+    Measure,
+    Resamples,
+    concept_intervals,
+    interval_over,
+    sample_resamples,
+    to_scores,
+)
 from exemplar.errors import UserError
 
 NUMBER = st.integers(0, 2**32)
@@ -450,14 +459,43 @@ def test_a_concepts_interval_is_students_over_its_drawings_within_reach():
     assert high == pytest.approx(np.minimum(plain.hi, 0.6))
 
 
+def test_no_error_at_all_leaves_room_for_one_that_was_not_seen():
+    right = Measure("share", "", ("a", "b"), np.ones((2, 30, 19)), SHARE)
+    overall, *rest = to_scores(right, "agent", tuple(map(str, range(30))))
+    assert overall.ci95 == pytest.approx((0.05 ** (1 / 30), 1))  # over 30 concepts
+    for score in rest:
+        n = 19 if score.concept else 30
+        assert score.n == n and score.ci95 == pytest.approx((0.05 ** (1 / n), 1))
+
+
+def test_three_critics_by_hand():
+    # two concepts by three critics: 1 and 2 by the first, 2 and 3 by the second, 3 and 4 by the third
+    value = np.array([[1.0, 2], [2, 3], [3, 4]])
+    found = interval_over(value, POSITIVE)
+    # over concepts, 2 and 3: Student's t of 1 degree, 12.706 · √(0.5 / 2); over critics, 1.5, 2.5 and 3.5, whose residuals are 0:
+    # Student's t of 2 degrees, 4.303 · √(1 / 3)
+    half = np.hypot(12.706205 * 0.5, 4.302653 * np.sqrt(1 / 3))
+    assert (found.value, found.lo, found.hi) == pytest.approx((2.5, 0, 2.5 + half))
+    two = interval_over(value[:2], POSITIVE)  # of these two alone
+    assert two.hi - two.value == pytest.approx(12.706205 * 0.5)
+
+
+def test_the_order_of_concepts_and_critics_changes_no_interval():
+    value = seeds.rng("critics").beta(9, 1, (3, 20))
+    turned = value[[2, 0, 1]][:, seeds.rng("turned").permutation(20)]
+    for reach in (SHARE, POSITIVE):
+        one, other = interval_over(value, reach), interval_over(turned, reach)
+        assert (one.lo, one.value, one.hi) == pytest.approx((other.lo, other.value, other.hi))
+        assert one.lo < one.value < one.hi
+
+
 def test_critics_that_disagree_widen_every_interval():
     values = seeds.rng("critics").random((1, 12, 10))
     agree, differ = np.repeat(values, 3, axis=0), values + np.array([-1.0, 0, 1])[:, None, None]
-    draws = sample_resamples(12, 3, 400, seeds.rng("draws"))
     concepts, spaces = tuple("abcdefghijkl"), ("x", "y", "z")
     width = []
     for by_drawing in (agree, differ):
-        found = list(to_scores(Measure("m", "", spaces, by_drawing, (-9, 9)), draws, "agent", concepts))
+        found = list(to_scores(Measure("m", "", spaces, by_drawing, (-9, 9)), "agent", concepts))
         assert [score.space for score in found[:4]] == ["", *spaces] and len(found) == 4 + 12
         assert found[0].value == pytest.approx(np.mean([score.value for score in found[1:4]]))
         width.append([score.ci95[1] - score.ci95[0] for score in (found[0], found[4], found[1])])
@@ -469,8 +507,7 @@ def test_concepts_without_a_measure_are_left_out():
     by_drawing = np.ones((1, 4, 3))
     by_drawing[0, 1] = 100
     measure = Measure("m", "", ("x",), by_drawing, mask=np.array([True, False, True, True]))
-    draws = sample_resamples(4, 1, 100, seeds.rng("left out"))
-    found = list(to_scores(measure, draws, "agent", ("a", "b", "c", "d")))
+    found = list(to_scores(measure, "agent", ("a", "b", "c", "d")))
     assert found[0].value == 1 and found[0].n == 3
     assert [score.concept for score in found if score.concept] == ["a", "c", "d"]
 

@@ -4,8 +4,8 @@
     scored.scores                        # the table
     scored.originality                   # (k, n), of each drawing; `recognised` beside it
 
-Overall, an interval is over concepts (their distractors stay all concepts) and over the seeds of the critics, both resampled.
-Of a concept, it is over drawings by jackknife, and over critics. Everyone is compared at the same number of drawings. Nothing
+Overall, an interval is over concepts (their distractors stay all concepts) and over the seeds of the critics; of a concept,
+over drawings and over critics: see `measures/intervals`. Everyone is compared at the same number of drawings. Nothing
 here loads a file or a network."""
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ def score_features(encoded: EncodedDrawings, config: ScoreConfig = DEFAULT, *, s
         drawers = sides.measure_side(see, encoded.recognise, "drawers", unbiased=config.unbiased)
         found += sides.copy_measures(encoded, see, own, drawers, config.copy_level)
         beside = _scores_beside_drawers(encoded, own, drawers, ways[0], resamples, config, seed)
-    scores = [row for measure in found for row in to_scores(measure, resamples, encoded.agent, encoded.concepts)]
+    scores = [row for measure in found for row in to_scores(measure, encoded.agent, encoded.concepts)]
 
     def curve(side: Side) -> Curve:
         return generalization_curve(
@@ -178,7 +178,7 @@ def _scores_beside_drawers(
             compared += sides.overlap_measures(encoded, side, drawers, halves, config.n_neighbours, prefix)
         if references and halves[0].shape[2] > 1:
             compared.append(sides.halved_distance(encoded, side, drawers, halves, references, ways, prefix))
-        found += [row for measure in compared for row in to_scores(measure, resamples, agent, encoded.concepts)]
+        found += [row for measure in compared for row in to_scores(measure, agent, encoded.concepts)]
     return found + sides.reliability_scores(encoded, drawers, halves, ways, resamples)
 
 
@@ -187,5 +187,5 @@ def _sampled_score(encoded: EncodedDrawings, config: ScoreConfig, seed: int) -> 
     first, k = encoded.recognise[0], len(encoded.concepts)
     ways = next((way for way in config.ways if 0 < way <= k), k)
     shares = sample_episodes(first.drawn, first.exemplars, ways, config.episodes, rng=seeds.rng("episodes", seed))
-    name, found = f"recognizability_{ways}_way_sampled", stats.mean(shares)
+    name, found = f"recognizability_{ways}_way_sampled", stats.mean_share(shares)
     return Score.of(name, found, agent=encoded.agent, space=first.space, variant=encoded.chosen_by)

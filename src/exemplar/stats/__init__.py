@@ -3,6 +3,7 @@
 Arrays in, an `Estimate` out. Nothing loops over replicates, and whatever is random takes `rng`.
 
     stats.mean(scores)                                                        # Student's t
+    stats.mean_share(shares)                                                  # between 0 and 1: covers near the ends too
     stats.bootstrap(scores, groups=alphabet, rng=rng)                         # whole alphabets drawn
     stats.bootstrap(stats.weighted.std(scores), method="bca", rng=rng)
     stats.pearson(diversity, accuracy, groups=task_classes, rng=rng)
@@ -21,6 +22,7 @@ from exemplar.stats.intervals import mean, proportion
 from exemplar.stats.permutation import PermutationTest, correlation_test, difference_test, paired_test
 from exemplar.stats.resampling import leave_one_out, resample
 from exemplar.stats.scale import Scale, fit_scale, zscores
+from exemplar.stats.shares import mean_share
 from exemplar.stats.weighted import Statistic
 
 __all__ = [
@@ -38,6 +40,7 @@ __all__ = [
     "interval",
     "leave_one_out",
     "mean",
+    "mean_share",
     "paired_test",
     "pearson",
     "proportion",

@@ -98,7 +98,7 @@ def generalization_curve(
     x, y = points.mean(axis=1)
     drawn = np.einsum("rk,vkb->vrb", weights / weights.sum(axis=1, keepdims=True), points)
     coefficients, replicates = _fit(x[None], y[None])[0], _fit(*drawn)
-    band = stats.interval(drawn[1], y, n=k)
+    band = stats.mean_share(points[1])
     error = float(np.square(_powers(x) @ coefficients - y).mean())
     return Curve(x, y, band.lo, band.hi, coefficients, replicates, error, n, k)
 

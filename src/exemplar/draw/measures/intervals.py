@@ -1,7 +1,10 @@
 """How certain a score is: a measure, known of each drawing by each critic, becomes scores with their intervals.
 
-Overall, an interval is over concepts and over critics, both resampled; of one concept, over drawings by jackknife, and over
-critics.
+Overall, an interval is over concepts and over critics; of one concept, over its drawings (what each contributes, as a
+jackknife has it) and over critics. Over concepts or drawings it is `stats.mean_share`'s where the measure is a share, between 0
+and 1, and Student's elsewhere. With three critics or more it covers others trained alike too, by Student's t over as few as
+there are, so that critics that disagree widen it much. One or two cannot tell how critics differ: the interval then speaks of
+these alone. The result `draw-coverage` counts how often these intervals hold the truth.
 """
 
 from __future__ import annotations
@@ -14,9 +17,12 @@ from scipy.special import stdtrit
 
 from exemplar import stats
 from exemplar.records import Score
+from exemplar.stats import Estimate
+from exemplar.stats.estimate import estimate
 
 SHARE = (0.0, 1.0)
 POSITIVE = (0.0, np.inf)
+FEW_CRITICS = 3  # with fewer an interval is of these critics alone
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,14 +67,12 @@ def sample_resamples(n_concepts: int, n_critics: int, n: int, rng: np.random.Gen
     return Resamples(concepts, rng.random((n, n_critics)))
 
 
-def to_scores(measure: Measure, resamples: Resamples, agent: str, concepts: tuple[str, ...]) -> Iterator[Score]:
-    """Overall over all critics, overall by each critic, and of each concept that has it."""
-    mask = _mask(measure)
-    with np.errstate(invalid="ignore"):  # a resample may hold no concept that has it
-        means = Resamples(resamples.concepts[:, mask], resamples.lot).means(measure.value[:, mask])
-    about = {"name": measure.name, "variant": measure.variant, "agent": agent}
-    middle = measure.value[:, mask].mean(axis=1)
-    yield from overall_rows(means, middle, resamples, measure.spaces, int(mask.sum()), about)
+def to_scores(measure: Measure, agent: str, concepts: tuple[str, ...]) -> Iterator[Score]:
+    """Overall over all critics (space ""), overall by each critic, and of each concept that has it."""
+    value = measure.value[:, _mask(measure)]
+    alone = interval_over(value.T[None], measure.reach)  # each critic by itself
+    for space, found in (("", interval_over(value, measure.reach)), *zip(measure.spaces, _each(alone), strict=True)):
+        yield Score.of(measure.name, found, agent=agent, space=space, variant=measure.variant)
     yield from concept_rows(measure, agent, concepts)
 
 
@@ -112,15 +116,35 @@ def overall_rows(
 
 
 def concept_intervals(measure: Measure) -> tuple[np.ndarray, np.ndarray]:
-    """(k,), (k,): Student's 95 % interval of each concept, mean over critics, within the measure's reach."""
-    n_critics, _, n = measure.by_drawing.shape
-    variance = measure.by_drawing.mean(axis=0).var(axis=1, ddof=1) / n
-    if n_critics > 1:
-        variance = variance + measure.value.var(axis=0, ddof=1) / n_critics
-    half, middle = stdtrit(n - 1, 0.975) * np.sqrt(variance), measure.value.mean(axis=0)
+    """(k,), (k,): the 95 % interval of each concept, mean over critics, within the measure's reach."""
+    found = interval_over(measure.by_drawing.transpose(0, 2, 1), measure.reach)
+    return found.lo, found.hi
+
+
+def interval_over(values: np.ndarray, reach: tuple[float, float]) -> Estimate:
+    """The mean over critics and units (concepts, or drawings) with its 95 % interval: values (s, n, …) → arrays (…).
+
+    What critics differ by is taken beside what their residuals (each by itself at each unit) let expect; its reach, Student's
+    over s − 1, and that over units are at right angles.
+    """
+    n_critics, n = values.shape[:2]
+    by_unit, by_critic = values.mean(axis=0), values.mean(axis=1)
+    found = (stats.mean_share if reach == SHARE else stats.mean)(by_unit)
+    below, above = found.value - found.lo, found.hi - found.value
+    if n_critics >= FEW_CRITICS:
+        residual = values - by_unit - by_critic[:, None] + found.value
+        expected = np.square(residual).sum(axis=(0, 1)) / ((n_critics - 1) * (n - 1)) / n
+        excess = np.maximum(by_critic.var(axis=0, ddof=1) - expected, 0)
+        wide = stdtrit(n_critics - 1, 0.975) * np.sqrt(excess / n_critics)
+        below, above = np.hypot(below, wide), np.hypot(above, wide)
     # a value may lie beyond its reach by rounding, and stays inside its interval
-    low, high = np.maximum(middle - half, measure.reach[0]), np.minimum(middle + half, measure.reach[1])
-    return np.minimum(low, middle), np.maximum(high, middle)
+    low, high = np.maximum(found.value - below, reach[0]), np.minimum(found.value + above, reach[1])
+    return estimate(found.value, np.minimum(low, found.value), np.maximum(high, found.value), n)
+
+
+def _each(found: Estimate) -> Iterator[Estimate]:
+    """The estimates of an array of them, one by one."""
+    return (found[place] for place in range(len(found.value)))
 
 
 def _mask(measure: Measure) -> np.ndarray:

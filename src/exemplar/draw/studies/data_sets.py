@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from exemplar.draw.critics import load_unseen_critics
-from exemplar.draw.encoding import choose_rows, encode_data, resample_concepts
+from exemplar.draw.encoding import choose_rows, encode_data
 from exemplar.draw.measures.diversity import people_divisor, per_sample, spread_by_drawing
 from exemplar.draw.measures.intervals import Measure, to_scores
 from exemplar.draw.measures.originality import density
@@ -32,14 +32,13 @@ def data_sets(run: Run, seed: int, data: ConceptSet) -> Scores:
     for one in sets:
         places = choose_rows(one, n)
         seen = encode_data(one, load_unseen_critics(one).see, places)
-        draws = resample_concepts(len(places), len(seen.spaces), seed)
         for how in NORMALISATIONS:
             features = [per_sample(f) if how == "sample" else f / people_divisor(f) for f in seen.features]
             by_drawing = np.stack([spread_by_drawing(there) for there in features])
             measure = Measure(
                 "diversity", in_words(how, SIMULATED if one.simulated else PEOPLE), seen.spaces, by_drawing
             )
-            found = [score for score in to_scores(measure, draws, one.name, one.concepts) if not score.space]
+            found = [score for score in to_scores(measure, one.name, one.concepts) if not score.space]
             largest = max((score for score in found if score.concept), key=lambda score: score.value)
             scores.append(found[0])
             scores.append(replace(largest, name="largest_diversity"))

@@ -8,8 +8,8 @@ import numpy as np
 
 from exemplar import seeds, stats
 from exemplar.draw.critics import Critics, load_unseen_critics, with_feature_layers
-from exemplar.draw.encoding import MOST, encode_own, resample_concepts
-from exemplar.draw.measures.intervals import Measure, Resamples, to_scores
+from exemplar.draw.encoding import MOST, encode_own
+from exemplar.draw.measures.intervals import POSITIVE, SHARE, Measure, to_scores
 from exemplar.draw.measures.sides import measure_side, normalised
 from exemplar.draw.scores import DEFAULT
 from exemplar.draw.studies.number_of_drawings import NUMBER_OF_DRAWINGS
@@ -31,7 +31,6 @@ def exemplars(run: Run, seed: int, data: ConceptSet) -> Scores:
     critics = load_unseen_critics(data)
     central = with_feature_layers(critics)  # Eq. 1 is about the layer in which diversity is measured, in both networks
     centres = {space.name: make_task(data, space=space) for space in (*central.see, *central.recognise)}
-    draws = resample_concepts(data.n_concepts, max(len(critics.see), len(critics.recognise)), seed)
     tasks: dict[str, list[DrawingTask]] = {
         "centre in SimCLR": [centres[critics.see[0].name]],
         "centre in ProtoNet": [centres[critics.recognise[0].name]],
@@ -41,7 +40,7 @@ def exemplars(run: Run, seed: int, data: ConceptSet) -> Scores:
     tasks["random"] = [
         make_task(data, exemplar="random", rng=seeds.rng("random exemplars", seed, place)) for place in range(N_RANDOM)
     ]
-    scores = [score for how, some in tasks.items() for score in _own_after(how, some, critics, draws)]
+    scores = [score for how, some in tasks.items() for score in _own_after(how, some, critics)]
     for kind, names in (("SimCLR", critics.see), ("ProtoNet", critics.recognise)):
         chosen = np.stack([centres[space.name].exemplar for space in names])
         if len(chosen) > 1:
@@ -55,7 +54,7 @@ def exemplars(run: Run, seed: int, data: ConceptSet) -> Scores:
     return Scores.collect(scores)
 
 
-def _own_after(how: str, tasks: Sequence[DrawingTask], critics: Critics, draws: Resamples) -> list[Score]:
+def _own_after(how: str, tasks: Sequence[DrawingTask], critics: Critics) -> list[Score]:
     """The drawers' scores after these exemplars, the mean over the tasks: recognizability, diversity, originality."""
     n, ways = min(tasks[0].n, MOST), min(20, len(tasks[0].concepts))
     sides = []
@@ -72,8 +71,9 @@ def _own_after(how: str, tasks: Sequence[DrawingTask], critics: Critics, draws: 
     }
     found = []
     for name, (spaces, by_task) in measures.items():
-        measure = Measure(name, "", spaces, np.mean(by_task, axis=0))
-        found += [score for score in to_scores(measure, draws, how, tasks[0].concepts) if not score.concept]
+        reach = SHARE if name.startswith("recognizability") else POSITIVE
+        measure = Measure(name, "", spaces, np.mean(by_task, axis=0), reach)
+        found += [score for score in to_scores(measure, how, tasks[0].concepts) if not score.concept]
     return found
 
 

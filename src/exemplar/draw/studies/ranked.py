@@ -6,7 +6,7 @@ import numpy as np
 
 from exemplar import seeds
 from exemplar.draw.critics import load_unseen_critics, with_feature_layers
-from exemplar.draw.encoding import MOST, encode_own, resample_concepts
+from exemplar.draw.encoding import MOST, encode_own
 from exemplar.draw.measures.diversity import people_divisor, spread_by_drawing
 from exemplar.draw.measures.features import CriticFeatures
 from exemplar.draw.measures.intervals import Measure, to_scores
@@ -29,13 +29,12 @@ def ranked(run: Run, seed: int, data: ConceptSet) -> Scores:
     encoded, images = encode_own(task, critics, n), own_rows(task, n)
     k, scores = len(task.concepts), []
     arrays: dict[str, np.ndarray] = {}
-    draws = resample_concepts(k, max(len(encoded.see), len(encoded.recognise)), seed)
     for kind, side in ((SIMCLR, encoded.see), (PROTONET, encoded.recognise)):
         measure = _spread_of(side, f"by {kind}")
         order = np.argsort(measure.value.mean(axis=0), kind="stable")
         shown = order[np.linspace(0, k - 1, min(N_RANKED, k)).round().astype(int)]
         names = {task.concepts[place] for place in shown}
-        found = [score for score in to_scores(measure, draws, kind, task.concepts) if not score.space]
+        found = [score for score in to_scores(measure, kind, task.concepts) if not score.space]
         scores += [score for score in found if not score.concept or score.concept in names]
         arrays |= {f"{kind} concepts": shown, f"{kind} drawings": _images(data, images[shown])}
     some = np.sort(seeds.rng("sorted concepts", seed).choice(k, min(N_SORTED, k), replace=False))
