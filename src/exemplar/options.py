@@ -71,11 +71,12 @@ class Argument:
         return self.option.name or f"--{self.name.replace('_', '-')}"
 
     def checked(self, value: Any) -> Any:
-        """The value, if it is of this kind and in range; one text stands for a list of one."""
+        """The value, if it is of this kind and in range; one text, or one thing, stands for a list of one."""
         called = self.flag.partition("/")[0].lstrip("-")
         kinds = typing.get_args(self.kind) or (self.kind,)
         if self.kind == list[str]:
-            return (value,) if isinstance(value, str) else value
+            alone = isinstance(value, str) or callable(value) or not hasattr(value, "__iter__")
+            return (value,) if alone and value is not None else value
         if value is None or value is self.default:
             return value
         whole, real = int in kinds, float in kinds

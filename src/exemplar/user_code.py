@@ -22,6 +22,7 @@ from exemplar.files import first_line
 
 FORM = "write file.py:NAME, or module:NAME"
 GLOBAL_GENERATORS = {"random": "random", "numpy": "numpy.random", "torch": "torch"}  # what a sentence calls each
+_texts: dict[str, bytes] = {}  # module → its file as it was imported
 
 
 @contextmanager
@@ -82,7 +83,7 @@ def load_named(name: str, what: str = "function") -> Any:
     if found is None:
         raise unknown(f"{what} in {place}", attribute, [key for key, value in vars(module).items() if _is(value, what)])
     if not _is(found, what):
-        raise UserError(f"{name} is a {type(found).__name__}, not a {what}: {FORM}")
+        raise UserError(f"{name} is a {type(found).__name__}, not a {what}: name one that is in {place}")
     return found
 
 
@@ -92,17 +93,17 @@ def _is(value: Any, what: str) -> bool:
 
 def _module_of_file(path: Path) -> ModuleType:
     if not path.is_file():
-        raise UserError(f"there is no file {path}: {FORM}")
+        raise UserError(f"there is no file {path}: check where it is, paths begin in {Path.cwd()}")
     folder = str(path.resolve().parent)
     if folder not in sys.path:
         sys.path.append(folder)  # last: a file called json.py hides nothing
     name = f"user_code_{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None and spec.loader is not None  # there always is one for .py
+    assert spec is not None  # there always is one for .py
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module  # dataclasses look their module up
-    with guarded(f"{path} cannot be imported"):
-        spec.loader.exec_module(module)
+    with guarded(f"{path} cannot be imported"):  # from its text: bytecode of the same second may be of other text
+        exec(compile(path.read_bytes(), str(path), "exec"), vars(module))
     return module
 
 
@@ -110,5 +111,22 @@ def _module_of_name(name: str) -> ModuleType:
     here = str(Path.cwd())
     if here not in sys.path:
         sys.path.append(here)
+    first = name.partition(".")[0]
+    if first not in sys.modules and (not first or importlib.util.find_spec(first) is None):
+        raise UserError(
+            f"{name} cannot be imported, there is no such module: install it, or start where it lies (this is {here})"
+        )
     with guarded(f"{name} cannot be imported"):
-        return importlib.import_module(name)
+        return _as_it_is_now(importlib.import_module(name))
+
+
+def _as_it_is_now(module: ModuleType) -> ModuleType:
+    """The module, run again if its file was edited since it was imported for the first time."""
+    try:
+        text = Path(module.__file__ or "").read_bytes()
+    except OSError:
+        return module
+    if _texts.setdefault(module.__name__, text) != text:
+        _texts[module.__name__] = text
+        exec(compile(text, str(module.__file__), "exec"), vars(module))
+    return module

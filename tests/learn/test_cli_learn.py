@@ -196,6 +196,29 @@ def test_what_an_agent_prints_is_not_the_answer(work: Path, tmp_path: Path) -> N
         say(*given, "--agent", tmp_path / "mine.py")
 
 
+def test_a_folder_is_not_believed_for_an_agent_whose_weights_are_others(work: Path, tmp_path: Path) -> None:
+    """An object's code may be the same and its state another: the folder kept the first one's numbers."""
+
+    class Mine:
+        def __init__(self, key: int) -> None:
+            self.key = key
+
+        def reset(self, rng: np.random.Generator) -> None:
+            self.n = 0
+
+        def choose(self, x: np.ndarray) -> int:
+            self.n += 1
+            return int(self.n % 3 == 0) if self.key else int(x[0] > 0)
+
+        def feedback(self, reward: float) -> None: ...
+
+    asked: dict[str, Any] = {"features": work / "features.npz", "sessions": 5, "trials": 20, "out": tmp_path / "run"}
+    first = ex.learn.run(agent=Mine(0), **asked)
+    assert ex.learn.run(agent=Mine(0), **asked)["accuracy"] == first["accuracy"]
+    with pytest.raises(UserError, match="holds another run .the agent of that name did otherwise"):
+        ex.learn.run(agent=Mine(1), **asked)
+
+
 @pytest.mark.parametrize("kind", [np.int8, np.uint16, np.float16, np.longdouble, ">f4"])
 def test_numbers_of_any_kind_are_features(tmp_path: Path, kind: Any) -> None:
     x = np.rint(made_features()["features"] * 9).clip(1, 99)

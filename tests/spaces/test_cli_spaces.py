@@ -234,8 +234,8 @@ def test_a_space_is_trained_listed_and_used(
     ("words", "says"),
     [
         (("card", "protonet-omniglot"), "did you mean protonet-omniglot-s"),
-        (("card", f"nowhere/{CRITIC}"), "there is no folder nowhere: name a space that ships, FOLDER/NAME"),
-        (("card", "efficientnet-lite0/head"), "a pretrained network or a stage of one, encode with NETWORK/LAYER"),
+        (("card", f"nowhere/{CRITIC}"), "there is no folder nowhere, and no pretrained network"),
+        (("card", "efficientnet-lite0/head"), "has no card: it is a pretrained network or a stage of one"),
         (("list", "nowhere"), "there is no folder nowhere"),
         (("list", ""), "The folder name is empty: give one, or omit it to use the default."),
         (("train", "simclr-glyphs-s9", "--steps", "1", "--out", ""), "The folder name is empty"),

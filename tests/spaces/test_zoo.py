@@ -101,10 +101,10 @@ def test_a_space_in_a_folder_can_be_named_by_its_path(folder: Path) -> None:
     assert space.identity == load_space(CARD.name, folder=folder).identity
     with pytest.raises(UserError, match="did you mean tiny-made-up-s0"):
         load_space(f"{folder}/tiny-made-up")
-    with pytest.raises(UserError, match="there is no folder .*nowhere: name a space that ships, FOLDER/NAME"):
+    with pytest.raises(UserError, match="there is no folder .*nowhere, and no pretrained network"):
         load_space(f"{folder}/nowhere/{CARD.name}")
     for name in ("efficientnet-lite0", "efficientnet-lite0/head"):
-        with pytest.raises(UserError, match="a pretrained network or a stage of one, encode with NETWORK/LAYER"):
+        with pytest.raises(UserError, match="a pretrained network or a stage of one"):
             load_space(name)
 
 

@@ -36,8 +36,9 @@ if TYPE_CHECKING:
     Drawer = str | Path | Drawings | Callable[..., Any]
     Drawers = Sequence[str | Path | ScoredAnswer]
     Agent = str | Callable[..., Any]
+    Spaces = Sequence[Any] | Any
 else:  # what the command line parses
-    Drawer, Drawers, Agent = str, list[str], str
+    Drawer, Drawers, Agent, Spaces = str, list[str], str, list[str]
 
 __all__ = [
     "Critics",
@@ -113,8 +114,11 @@ Normalise = Annotated[
         "What features are divided by: sample, each drawing's own deviation, or people, the spread of all of theirs."
     ),
 ]
-See = Annotated[Names, Option("A space for diversity and originality, FOLDER/NAME for your own; may be repeated.")]
-Recognise = Annotated[Names, Option("A space for recognizability, likewise; may be repeated.")]
+OWN = (
+    "a name, FOLDER/NAME, file.py:function, module:function, a stage as efficientnet-lite0/head, pixels or features.npz"
+)
+See = Annotated[Spaces, Option(f"A critic for diversity and originality: {OWN}; may be repeated.")]
+Recognise = Annotated[Spaces, Option("A critic for recognizability, likewise; may be repeated.")]
 Out = Annotated[Place | None, Option("The run folder; one below runs/draw unless given.")]
 
 

@@ -5,13 +5,24 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from exemplar.draw.default_critics import DEFAULTS
 from exemplar.draw.tasks import family_of
 from exemplar.errors import UserError
 from exemplar.images.concepts import ConceptSet
+from exemplar.spaces.encoding import encode_all
+from exemplar.spaces.given import FunctionSpace, ObjectSpace
+from exemplar.spaces.inputs import Images
+from exemplar.spaces.known import FeatureFile, KnownFeatures
+from exemplar.spaces.loading import find_space
+from exemplar.spaces.on_paper import OnPaper
 from exemplar.spaces.space import NetworkSpace, Space
-from exemplar.spaces.zoo import check_unseen, list_spaces, load_space
+from exemplar.spaces.stage_space import StageSpace
+from exemplar.spaces.zoo import check_unseen, list_spaces
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,23 +60,73 @@ class Critics:
 
     def find(self, name: str) -> Space:
         """A space by name: the critic of that name if there is one (it is loaded already), else from the zoo."""
-        return next((space for space in self.see if space.name == name), None) or load_space(name)
+        return next((space for space in self.see if space.name == name), None) or find_critic(name)
+
+    def fix(self, data: ConceptSet, drawings: np.ndarray, agent: str, training: ConceptSet | None = None) -> Critics:
+        """The same, but those without an identity (code of one's own) have encoded what they are asked here, once: what they
+        gave is who they are. drawings: (k, n, h, w) by the agent; training: what it was trained on."""
+        flat = drawings.reshape(-1, *drawings.shape[2:])
+
+        def fixed(space: Space, more: Sequence[ConceptSet]) -> Space:
+            if isinstance(space, KnownFeatures) or space.identity:
+                return space
+            if isinstance(space, FeatureFile):
+                return space.known(data, drawings, agent, *more)
+            sets: list[Images] = [data, flat, *more]
+            return KnownFeatures.of(space, sets, encode_all([space], sets)[0])
+
+        trained = [] if training is None else [training]
+        see, recognise = (
+            [fixed(space, more) for space in part] for part, more in ((self.see, trained), (self.recognise, []))
+        )
+        return replace(self, see=tuple(see), recognise=tuple(recognise))
+
+    def identities(self, *, of_data: bool = False) -> list[str]:
+        """Who each is: its weights', or of one that is fixed, its features'; of_data: those of the data alone, which are the
+        same whoever drew the rest."""
+        spaces = (*self.see, *self.recognise)
+        return [
+            (space.of_data if of_data else space.content) if isinstance(space, KnownFeatures) else space.identity
+            for space in spaces
+        ]
 
 
 def load_critics(
-    data_name: str, *, allow_seen: bool = False, see: Sequence[str] = (), recognise: Sequence[str] = ()
+    data_name: str, *, allow_seen: bool = False, see: Sequence[Any] = (), recognise: Sequence[Any] = ()
 ) -> Critics:
-    """The critics of a data set, every seed that ships, or those named.
+    """The critics of a data set, every seed that ships, or those given: as `exemplar.spaces.load` takes them.
 
     What they were trained on is checked by `count_seen`, before anything long begins.
     """
     default = DEFAULTS[family_of(data_name)]
     return Critics(
-        tuple(load_space(name) for name in see or _every_seed(default.see)),
-        # the last layer, which the loss sees
-        tuple(load_space(name, layer="") for name in recognise or _every_seed(default.recognise)),
+        _find_all(see or _every_seed(default.see), output=False),
+        _find_all(recognise or _every_seed(default.recognise), output=True),
         allow_seen,
     )
+
+
+def find_critic(given: Any, *, output: bool = False) -> Space:
+    """One critic. output: of a trained space that is named, the last layer, which its loss sees, instead of its card's."""
+    space = find_space(given)
+    if isinstance(space, StageSpace):
+        return OnPaper(space)
+    if output and isinstance(given, str | Path) and isinstance(space, NetworkSpace) and space.card is not None:
+        return replace(space, layer="")
+    return space
+
+
+def _find_all(given: Sequence[Any], *, output: bool) -> tuple[Space, ...]:
+    """Objects of one name are told apart by a number; two equal names are for `Critics` to refuse."""
+    found: list[Space] = []
+    for place, one in enumerate(given):
+        space = find_critic(one, output=output)
+        same = sum(re.fullmatch(rf"{re.escape(space.name)}(-\d+)?", other.name) is not None for other in found)
+        again = isinstance(one, str | Path) or any(one is other for other in given[:place])
+        if same and not again and isinstance(space, FunctionSpace | ObjectSpace | NetworkSpace):
+            space = replace(space, name=f"{space.name}-{same + 1}")
+        found.append(space)
+    return tuple(found)
 
 
 def load_unseen_critics(data: ConceptSet, *, see: Sequence[str] = (), recognise: Sequence[str] = ()) -> Critics:

@@ -51,6 +51,7 @@ def encode_drawings(
         raise UserError(f"These are drawings by {len(agents)} agents: score one at a time.")
     images = stack(drawings, task)
     k, n = images.shape[:2]
+    critics = critics.fix(task.data, images, str(agents[0]), training)
     own, spaces = matched_own_rows(task, n), (*critics.see, *critics.recognise)
     sets: list[Images] = [task.data, images.reshape(k * n, *images.shape[2:])]
     encoded = encode_all(spaces, sets, device=device, store=store)

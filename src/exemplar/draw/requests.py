@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -29,6 +29,7 @@ from exemplar.errors import UserError, unknown
 from exemplar.images.catalogue import CATALOGUE, load
 from exemplar.images.concepts import ConceptSet
 from exemplar.records import Drawings
+from exemplar.spaces.loading import PYTHON, find_space
 
 HUMAN, SIMULATED_DRAWERS = "human", "simulated"  # the data's own drawings: by people, or by the package
 KEPT = "kept"  # the exemplars that QuickDraw-FS was built with
@@ -38,7 +39,8 @@ SPLITS = {"quickdraw": "test"}  # where the catalogue's default is one that crit
 @dataclass(frozen=True, kw_only=True)
 class Request:
     """The arguments of `draw.score` and `draw.compare` that everyone shares, as the verb's signature declares them; training:
-    what the agent was trained on, DATA or DATA/SPLIT, if copies of it are looked for."""
+    what the agent was trained on, DATA or DATA/SPLIT, if copies of it are looked for; see, recognise: names, or in Python
+    whatever `exemplar.spaces.load` takes."""
 
     data: str = ""
     split: str | None = None
@@ -46,8 +48,8 @@ class Request:
     n: int | None = None
     seed: int = 0
     allow_seen: bool = False
-    see: tuple[str, ...] = ()
-    recognise: tuple[str, ...] = ()
+    see: tuple[Any, ...] = ()
+    recognise: tuple[Any, ...] = ()
     training: str | None = None
     normalise: str = "sample"
 
@@ -71,7 +73,9 @@ class Request:
 
     def plain(self, n: int) -> dict[str, Any]:
         """For config.json; n: drawings per concept that were compared."""
-        return {**asdict(self), "n": n}
+        found = {field.name: getattr(self, field.name) for field in fields(self)}
+        named = {kind: [_say_critic(given) for given in getattr(self, kind)] for kind in ("see", "recognise")}
+        return {**found, **named, "n": n}
 
     @cached_property
     def config(self) -> ScoreConfig:
@@ -129,6 +133,11 @@ class Request:
         from exemplar.draw.quickdraw_fs.build import load_task
 
         return load_task(self.data, n=self.n)
+
+
+def _say_critic(given: Any) -> str:
+    """A critic for config.json: its name, or of an object what it is called, which is no name to find it by."""
+    return str(given) if isinstance(given, str | Path) else f"{PYTHON}{find_space(given).name}"
 
 
 def find_drawings(

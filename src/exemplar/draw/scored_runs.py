@@ -180,6 +180,11 @@ def _check_same(one: ScoredRun, other: ScoredRun) -> None:
         names = [{name for critics in run.critics.values() for name in critics} for run in (one, other)]
         strange = sorted(names[0] ^ names[1])
         raise UserError(f"{pair}, {shortened(strange)} scored only one of them: score both with the same critics")
+    weights = [run.about["config"].get("weights_on_data") for run in (one, other)]
+    if None not in weights and weights[0] != weights[1]:
+        raise UserError(
+            f"{pair}, their critics have the same names and other weights: score both with the same critics"
+        )
     if one.settings != other.settings:
         differing = [name for name in one.settings if one.settings[name] != other.settings.get(name)]
         raise UserError(

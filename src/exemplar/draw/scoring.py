@@ -116,6 +116,7 @@ def score_drawings(
     critics.count_seen(task.data)  # before a folder is made
     images = stack(drawings, task)
     agent = str(drawings["agent"].iloc[0])
+    critics = critics.fix(task.data, images, agent, training)
     identity = {
         "agent": agent,
         "asked": dict(asked or {}),
@@ -124,7 +125,8 @@ def score_drawings(
         "drawings": seeds.digest(images),
         "exemplars": seeds.digest(task.exemplars),
         "critics": critics.names,
-        "weights": seeds.digest([space.identity for space in (*critics.see, *critics.recognise)]),
+        "weights": seeds.digest(critics.identities()),
+        "weights_on_data": seeds.digest(critics.identities(of_data=True)),
         "scores": config,
     }
     data = {task.data.name: task.data.fingerprint}

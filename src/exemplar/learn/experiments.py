@@ -22,7 +22,7 @@ from exemplar.learn.stage_features import encode_stimuli, load_working_stage
 from exemplar.learn.stimuli import Stimuli, built_in_stimuli, public_stimuli
 from exemplar.learn.user_agents import AgentSource, find_agent
 from exemplar.records import Scores
-from exemplar.runs import check_run, open_run
+from exemplar.runs import check_run, load_scores, open_run
 from exemplar.seeds import digest
 
 SELF_SCALED = (
@@ -94,7 +94,9 @@ def run_experiment(request: RunRequest, *, out: Path | str | None, device: str, 
         )
     with nullcontext() if folder is None else open_run(folder, **about, data=_digests(features, source)) as run:
         done = run_learner(config, features, source=source, seed=seed)
-        if run is not None and not run.finished:
+        if run is not None and run.finished:
+            _check_same_agent(run.folder, done)
+        elif run is not None:
             write_learner_run(run, config, features, done, records=request.records)
     return _answer(request, done, out, folder, seed)
 
@@ -126,6 +128,16 @@ def _find_stimuli(request: RunRequest) -> Stimuli:
     if (request.subtasks, request.views, request.choices) != (None, None, 2):
         raise UserError("--subtasks, --views and --choices are for built-in objects: leave them out with --images")
     return public_stimuli(request.images, request.experiment)
+
+
+def _check_same_agent(folder: Path, done: LearnerRun) -> None:
+    """An agent of one's own may have changed in ways that its file does not show, such as weights: what is in the folder must
+    be what it does now."""
+    kept = {score.name: repr(score.value) for score in load_scores(folder)}  # as text: NaN is NaN
+    if any(kept.get(score.name) not in (None, repr(score.value)) for score in done.scores.values()):
+        raise UserError(
+            f"{folder} holds another run (the agent of that name did otherwise): give --out another folder, or remove this one"
+        )
 
 
 def _digests(features: Features, source: AgentSource | None) -> dict[str, str]:

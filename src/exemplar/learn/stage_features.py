@@ -21,7 +21,7 @@ class LoadedStage:
     space: Space
     name: str
     layer: str
-    input: Input
+    input: Input | None
     identity: str
 
     def encode(self, images: Images, *, device: str = "auto") -> np.ndarray:

@@ -131,12 +131,13 @@ Name = Annotated[
 ]
 
 
-def load(name: str, *, layer: str | None = None, projection: str | None = None) -> Space:
+def load(name: Any, *, layer: str | None = None, projection: str | None = None) -> Space:
     """A space by name; its `encode` turns images into features.
 
     Args:
         name: one that ships (`list_spaces()`), FOLDER/NAME of one you trained, a stage of a pretrained network such as
-            `efficientnet-lite0/block03`, or `pixels`.
+            `efficientnet-lite0/block03`, `pixels`, `file.py:function` or `module:function` (images (n, h, w) float32 in
+            [0, 1], ink 1, to features (n, d)), or an npz of features; also a function, a torch module or a Space itself.
         layer: another than the space's own; "" for the network's output.
         projection: of a stage of more than 2,048 features: sparse (the default), dense or none.
 

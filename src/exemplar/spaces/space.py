@@ -42,8 +42,8 @@ class Space(Protocol):
         """The layer whose output the features are; "" is the last."""
 
     @property
-    def input(self) -> Input:
-        """What it takes (size, channels) and how images are made so."""
+    def input(self) -> Input | None:
+        """What it takes (size, channels) and how images are made so; None where it takes them as they are."""
 
     @property
     def identity(self) -> str:
@@ -159,7 +159,14 @@ def _explained(space: NetworkSpace, batch: int, place: torch.device) -> Iterator
     except RuntimeError as problem:
         size = f"{space.input.size[0]} × {space.input.size[1]} px with {space.input.channels} channels"
         raise UserError(
-            f"{space.name} cannot take images of {size} ({first_line(problem)}): give it the input it was made for"
+            f"{space.name} cannot take images of {size} ({first_line(problem)}): give it the input it was made for, as "
+            "NetworkSpace(name, network, DrawingInput((h, w)))"
+        ) from problem
+    except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError, AssertionError) as problem:
+        if is_known(space.network):  # a bug of ours keeps its traceback
+            raise
+        raise UserError(
+            f"{space.name} failed to encode ({type(problem).__name__}: {first_line(problem)}): fix it"
         ) from problem
 
 

@@ -26,6 +26,7 @@ from exemplar.spaces.stages import list_stages
 from exemplar.spaces.zoo import list_spaces, load_card
 
 HELD_OUT = "held_out_"  # how evaluation's numbers begin
+ROUNDED = "Weights are saved rounded to bfloat16, 8 bits of precision: features differ a little from those in training."
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -90,7 +91,7 @@ def train_by_recipe(name: str, out: str | Path, *, steps: int | None, every: int
     values = {**about, **{key: round(value, 5) for key, value in last.items()}}
     shown = {key: value for key, value in values.items() if not key.startswith(HELD_OUT)}
     held_out = format_card_scores({key: value for key, value in last.items() if key.startswith(HELD_OUT)})
-    text = format_pairs({**shown, "held out": held_out} if held_out else shown)
+    text = format_pairs({**shown, "held out": held_out} if held_out else shown) + f"\n\n{ROUNDED}"
     return Answer(values=values, text=text, folder=folder, figures={"learning curves": figure})
 
 
@@ -107,7 +108,8 @@ def encode_data(
     path = None if out is None else check_path(out, ".npz", "A file of features")
     find_device(device)
     space = find_space(name, layer, projection)
-    space.encode(np.zeros((1, 8, 8), np.uint8), device=device)  # what is wrong with it shows before images are read
+    if space.input is not None:  # what is wrong with it shows before images are read
+        space.encode(np.zeros((1, 8, 8), np.uint8), device=device)
     if isinstance(data, ConceptSet) and split is not None:
         raise UserError(f"{data.name} is loaded already: leave split out")
     images = data if isinstance(data, ConceptSet) else load(str(data), split)

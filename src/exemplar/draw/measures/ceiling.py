@@ -57,6 +57,7 @@ def reliability(first: np.ndarray, second: np.ndarray, *, weights: np.ndarray) -
 
     def whole(draws: np.ndarray) -> np.ndarray:
         r = pearson(draws).mean(axis=1)
+        r = np.where(r > -1, r, np.nan)  # a resample of two concepts may have -1, of which nothing follows
         return 2 * r / (1 + r)
 
     replicates = whole(weights)
