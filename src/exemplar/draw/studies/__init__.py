@@ -3,7 +3,7 @@
 Whether MAML recognises as ProtoNet does (S7) is a result of the spaces, `maml-vs-protonet`.
 """
 
-from exemplar.draw.studies import critics_agree, exemplars, known_answers, originality_agrees, people
+from exemplar.draw.studies import coverage, critics_agree, exemplars, known_answers, originality_agrees, people
 from exemplar.draw.studies.augmentation import AUGMENTATION
 from exemplar.draw.studies.centre_and_exemplar import CENTRE_AND_EXEMPLAR
 from exemplar.draw.studies.critics_agree import CRITICS_AGREE
@@ -30,4 +30,5 @@ RESULTS = {
     "draw-exemplars": exemplars.KEPT,
     "draw-originality": originality_agrees.KEPT,
     "draw-known-answers": known_answers.KEPT,
+    "draw-coverage": coverage.KEPT,
 }
