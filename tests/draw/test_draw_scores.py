@@ -229,11 +229,12 @@ def test_too_few_or_too_many_drawings_and_one_concept_are_refused(task):
 def test_critics_that_know_the_concepts_are_refused_unless_allowed(tmp_path: Path):
     critics, seen = load_critics("glyphs"), load_card("simclr-glyphs-s0").concepts[:7]
     images = np.zeros((7, 8, 8), np.uint8)
-    known, other = (ConceptSet.of(name, images, seen) for name in ("glyphs/weak-train", "omniglot/weak-test"))
+    known, other, own = (ConceptSet.of("mine", images, seen, family=family) for family in ("glyphs", "omniglot", ""))
     with pytest.raises(UserError, match="--allow-seen"):
         critics.count_seen(known)
     assert replace(critics, allow_seen=True).count_seen(known) == 7
-    assert critics.count_seen(other) == 0  # the same name, another data set
+    assert critics.count_seen(other) == 0  # the same names, another data set
+    assert critics.count_seen(own) is None  # anyone's own: names do not tell
     for path in shipped().glob("simclr-glyphs-s0.*"):
         shutil.copy(path, tmp_path)
     shutil.copytree(shipped() / "concepts", tmp_path / "concepts")

@@ -11,7 +11,7 @@ from typing import Any
 from exemplar.answers import Answer
 from exemplar.draw.figures.comparison import write_comparison
 from exemplar.draw.requests import HUMAN, SIMULATED_DRAWERS, Request, find_drawings, own_word
-from exemplar.draw.scored_runs import describe_scored, is_scored
+from exemplar.draw.scored_runs import describe_scored, is_scored, read_chosen
 from exemplar.draw.scoring import overall_scores, score_into_run, stacked_number
 from exemplar.draw.tasks import PEOPLE, SIMULATED, matched_own_rows
 from exemplar.errors import UserError
@@ -52,7 +52,9 @@ def compare_request(
     values |= {"seconds": round(time.monotonic() - started, 2)}
     found = [score for name in shown for score in own_scores(scored[name])]
     figures = {path.stem: path for path in sorted((page.parent / f"{page.stem}-figures").glob("*.svg"))}
-    text = f"{page} compares {', '.join(shown)}"
+    chosen = read_chosen(scored[shown[0]])
+    values["critics_chosen"] = chosen
+    text = f"{chosen}\n\n{page} compares {', '.join(shown)}".lstrip()
     scores = Scores.collect(dict.fromkeys(found))
     return Answer(values=values, text=text, scores=scores, warnings=tuple(warnings), page=page, figures=figures)
 

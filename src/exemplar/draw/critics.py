@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from exemplar.draw.default_critics import DEFAULTS
-from exemplar.draw.tasks import family_of
+from exemplar.draw.default_critics import defaults_of, family_of
 from exemplar.errors import UserError
 from exemplar.images.concepts import ConceptSet
 from exemplar.spaces.encoding import encode_all
@@ -20,21 +19,25 @@ from exemplar.spaces.inputs import Images
 from exemplar.spaces.known import FeatureFile, KnownFeatures
 from exemplar.spaces.loading import find_space
 from exemplar.spaces.on_paper import OnPaper
+from exemplar.spaces.seen import Seen, find_seen
 from exemplar.spaces.space import NetworkSpace, Space
 from exemplar.spaces.stage_space import StageSpace
-from exemplar.spaces.zoo import check_unseen, list_spaces
+from exemplar.spaces.zoo import list_spaces
 
 
 @dataclass(frozen=True, eq=False)
 class Critics:
     """see: the spaces of diversity and originality, one per training seed; recognise: those of recognizability, likewise.
 
-    allow_seen: whether they may have been trained on concepts they score.
+    allow_seen: whether they may have been trained on concepts they score; chosen: which they are and why, in a sentence;
+    warnings: what to know of that choice.
     """
 
     see: tuple[Space, ...]
     recognise: tuple[Space, ...]
     allow_seen: bool = False
+    chosen: str = ""
+    warnings: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.see or not self.recognise:
@@ -50,13 +53,13 @@ class Critics:
         """see and recognise → the names of their spaces."""
         return {kind: [space.name for space in getattr(self, kind)] for kind in ("see", "recognise")}
 
-    def count_seen(self, data: ConceptSet) -> int:
-        """On how many of the concepts a critic was trained, of those with a card; any is an error unless allowed."""
-        spaces = (*self.see, *self.recognise)
-        cards = [card for space in spaces if (card := getattr(space, "card", None)) is not None]
-        return max(
-            (check_unseen(card, data.concepts, data.name, allow_seen=self.allow_seen) for card in cards), default=0
-        )
+    def find_seen(self, data: ConceptSet) -> Seen:
+        """What of the data a critic was trained on, as far as that can be known; that it was is an error unless allowed."""
+        return find_seen((*self.see, *self.recognise), data, allow_seen=self.allow_seen)
+
+    def count_seen(self, data: ConceptSet) -> int | None:
+        """On how many of the concepts a critic was trained, None where that is unknown; any is an error unless allowed."""
+        return self.find_seen(data).concepts
 
     def find(self, name: str) -> Space:
         """A space by name: the critic of that name if there is one (it is loaded already), else from the zoo."""
@@ -92,18 +95,46 @@ class Critics:
 
 
 def load_critics(
-    data_name: str, *, allow_seen: bool = False, see: Sequence[Any] = (), recognise: Sequence[Any] = ()
+    data: ConceptSet | str, *, allow_seen: bool = False, see: Sequence[Any] = (), recognise: Sequence[Any] = ()
 ) -> Critics:
-    """The critics of a data set, every seed that ships, or those given: as `exemplar.spaces.load` takes them.
+    """The critics of a data set, every seed that ships, or those given: as `exemplar.spaces.load` takes them. By default they
+    are those of the data's family, whatever it is called; of data without one, Omniglot's, with a warning.
 
-    What they were trained on is checked by `count_seen`, before anything long begins.
+    What they were trained on is checked by `find_seen`, before anything long begins.
     """
-    default = DEFAULTS[family_of(data_name)]
+    default = defaults_of(data)
+    chosen, warnings = explain_choice(data, bool(see), bool(recognise))
     return Critics(
         _find_all(see or _every_seed(default.see), output=False),
         _find_all(recognise or _every_seed(default.recognise), output=True),
         allow_seen,
+        chosen,
+        warnings,
     )
+
+
+def explain_choice(data: ConceptSet | str, see: bool, recognise: bool) -> tuple[str, tuple[str, ...]]:
+    """Which critics score this data, and why; and what to be warned of. see, recognise: whether these were named."""
+    if see and recognise:
+        return "The critics are those that were named.", ()
+    default, family = defaults_of(data), family_of(data)
+    name = data if isinstance(data, str) else data.name
+    stems = " and ".join(stem for stem, named in ((default.see, see), (default.recognise, recognise)) if not named)
+    why = "from that data set" if family else "data of your own, of no family that has critics here"
+    begins = "The critics are"
+    if see:
+        begins = "Diversity is scored by the critics that were named, recognizability by"
+    if recognise:
+        begins = "Recognizability is scored by the critics that were named, diversity by"
+    remark = f"; {default.remark}" if default.remark and not recognise else ""
+    sentence = f"{begins} those of {default.title} ({stems}), since {name} is {why}{remark}."
+    if family:
+        return sentence, ()
+    warning = (
+        f"the critics ({stems}) were trained on {default.title}'s characters, and {name} may be other kinds of images, of "
+        "which they say little: name critics of your own with --see and --recognise"
+    )
+    return sentence, (warning,)
 
 
 def find_critic(given: Any, *, output: bool = False) -> Space:
@@ -131,8 +162,8 @@ def _find_all(given: Sequence[Any], *, output: bool) -> tuple[Space, ...]:
 
 def load_unseen_critics(data: ConceptSet, *, see: Sequence[str] = (), recognise: Sequence[str] = ()) -> Critics:
     """The critics of a data set, or those named, if they were trained on none of its concepts."""
-    critics = load_critics(data.name, see=see, recognise=recognise)
-    critics.count_seen(data)
+    critics = load_critics(data, see=see, recognise=recognise)
+    critics.find_seen(data)
     return critics
 
 

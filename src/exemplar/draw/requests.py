@@ -93,8 +93,8 @@ class Request:
     def critics(self) -> Critics:
         """Each network loaded once, and refused if it was trained on these concepts."""
         chosen = {"see": self.see, "recognise": self.recognise}
-        critics = load_critics(self.concepts.name, allow_seen=self.allow_seen, **chosen)
-        critics.count_seen(self.concepts)
+        critics = load_critics(self.concepts, allow_seen=self.allow_seen, **chosen)
+        critics.find_seen(self.concepts)
         return critics
 
     @cached_property
@@ -111,7 +111,7 @@ class Request:
             task = make_task(
                 data,
                 exemplar=how if centred else self.exemplar,
-                space=critics.find(name or centre_of(data.name)) if centred else None,
+                space=critics.find(name or centre_of(data)) if centred else None,
                 n=self.n,
                 rng=seeds.rng("exemplars", self.seed),
             )

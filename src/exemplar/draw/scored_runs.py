@@ -207,6 +207,12 @@ def scored_file(folder: Path) -> Path:
     return folder / (BEFORE if (folder / BEFORE).is_file() else SCORED)
 
 
+def read_chosen(folder: Path) -> str:
+    """Which critics scored a run and why, in a sentence; "" of a run that does not say."""
+    path = scored_file(folder)
+    return str(read_npz(path, critics_chosen=("U", 0))["critics_chosen"]) if "critics_chosen" in npz_names(path) else ""
+
+
 def read_notes(folder: Path) -> tuple[str, ...]:
     """What to know before believing the scores of a run."""
     return tuple(map(str, read_npz(scored_file(folder), notes=("U", 1))["notes"]))

@@ -63,8 +63,12 @@ def score_request(
     values = {**about, **by_name(overall), "warnings": list(warnings)}
     values |= {"seconds": round(time.monotonic() - started, 2), "run": str(folder)}
     critics = {f"critics that {kind}": ", ".join(names) for kind, names in about["critics"].items()}
-    facts = {key: value for key, value in about.items() if value not in (None, 0) and key != "critics"}
-    text = format_scores(overall) + "\n\n" + format_pairs({**facts, **critics, "run": folder})
+    facts = {key: value for key, value in about.items() if value not in (None, 0) and not key.startswith("critics")}
+    if about["seen_concepts"] is None:
+        facts["seen concepts"] = "unknown: names do not tell what the critics were trained on"
+    text = (
+        f"{about['critics_chosen']}\n\n{format_scores(overall)}\n\n{format_pairs({**facts, **critics, 'run': folder})}"
+    )
     return ScoredAnswer(
         values=values, text=text, scores=scores, warnings=warnings, folder=folder, overall=tuple(overall)
     )
@@ -92,7 +96,8 @@ def score_into_run(
     data, _, split = task.data.name.partition("/")
     about: dict[str, Any] = {"agent": str(drawings["agent"].iloc[0]), "data": data, "split": split or None}
     about |= {"exemplar": task.chosen_by, "n": n, "concepts": len(task.concepts), "critics": critics.names}
-    about["seen_concepts"] = critics.count_seen(task.data)
+    seen = critics.find_seen(task.data)
+    about |= {"critics_chosen": critics.chosen, "seen_concepts": seen.concepts, "seen_images": seen.images}
     return folder, about, (*warnings, *read_notes(folder))
 
 
@@ -113,7 +118,7 @@ def score_drawings(
     whoever reads the run. The folder holds the tables drawings and scores, and an npz: exemplars (k, h, w) and drawings
     (k, n, h, w) uint8, and `ScoredDrawings.arrays()`. What cannot be scored leaves nothing behind.
     """
-    critics.count_seen(task.data)  # before a folder is made
+    critics.find_seen(task.data)  # before a folder is made
     images = stack(drawings, task)
     agent = str(drawings["agent"].iloc[0])
     critics = critics.fix(task.data, images, agent, training)
@@ -139,7 +144,8 @@ def score_drawings(
             found = compute_scores(drawings, task, critics, config, training=training, store=run.store, seed=seed)
             run.save(drawings)
             run.save(found.scores)
-            write_npz(folder / SCORED, {"exemplars": task.exemplars, "drawings": images, **found.arrays()})
+            arrays = {"exemplars": task.exemplars, "drawings": images, "critics_chosen": np.array(critics.chosen)}
+            write_npz(folder / SCORED, {**arrays, **found.arrays()})
     return folder
 
 
@@ -154,13 +160,13 @@ def compute_scores(
     seed: int = 0,
 ) -> ScoredDrawings:
     """Every score of one agent's drawings, nothing written: encoded first, then scored."""
-    n_seen = critics.count_seen(task.data)
+    seen = critics.find_seen(task.data)
     encoded = encode_drawings(drawings, task, critics, training=training, store=store)
     found = score_features(encoded, config, seed=seed)
-    if not n_seen:
-        return found
-    note = f"the critics were trained on {n_seen} of these {len(task.concepts)} concepts"
-    return replace(found, notes=(note, *found.notes))
+    notes = [*critics.warnings, *seen.warnings]
+    if seen.concepts:
+        notes.append(f"the critics were trained on {seen.concepts} of these {len(task.concepts)} concepts")
+    return replace(found, notes=(*notes, *found.notes))
 
 
 def overall_scores(folder: Path) -> list[Score]:

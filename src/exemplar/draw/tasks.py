@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from exemplar.draw.default_critics import DEFAULTS
+from exemplar.draw.default_critics import defaults_of
 from exemplar.errors import UserError, shortened, unknown
 from exemplar.images.concepts import ConceptSet
 from exemplar.records import Drawings
@@ -19,7 +19,6 @@ from exemplar.spaces.zoo import load_space
 
 PEOPLE, SIMULATED = "people", "simulated drawers"  # who made the data: never the one where it was the other
 FEWEST = 3  # drawings per concept: with fewer there is no telling how certain a score is
-FAMILIES = tuple(DEFAULTS)  # data sets with critics of their own
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +80,7 @@ def make_task(
     kind, _, maker = exemplar.partition(":")
     match kind, maker:
         case "centre", "":
-            space = space or load_space(centre_of(data.name))
+            space = space or load_space(centre_of(data))
             rows = central_exemplars(encode_kept(space, data), labels)
             chosen_by = f"centre in {space.name}"
         case "drawer", name if name:
@@ -98,14 +97,9 @@ def make_task(
     return DrawingTask(data, rows, chosen_by, fewest - 1 if n is None else n)
 
 
-def centre_of(data_name: str) -> str:
+def centre_of(data: ConceptSet | str) -> str:
     """The name of the space in which exemplars of this data are central unless another is given."""
-    return DEFAULTS[family_of(data_name)].centre
-
-
-def family_of(data_name: str) -> str:
-    """Whose critics see this data: quickdraw's see quickdraw-fs-test too, and what has none is seen as Omniglot is."""
-    return next((family for family in FAMILIES if data_name.startswith(family)), FAMILIES[0])
+    return defaults_of(data).centre
 
 
 def own_drawings(task: DrawingTask, *, n: int | None = None, rng: np.random.Generator | None = None) -> Drawings:

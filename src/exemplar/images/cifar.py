@@ -65,7 +65,7 @@ def _load(folder: Path, title: str, classes: list[str]) -> ConceptSet:
         store, names = _from_archive(folder / ARCHIVE, classes)
     else:
         store, names = _from_npz(folder, classes)
-    return ConceptSet.of(title, store, names, group=[known[name][1] for name in names])
+    return ConceptSet.of(title, store, names, group=[known[name][1] for name in names], family=title.partition("/")[0])
 
 
 def _from_npz(folder: Path, classes: list[str]) -> tuple[Pixels, list[str]]:

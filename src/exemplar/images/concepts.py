@@ -42,8 +42,9 @@ class ConceptSet:
     """What is seen. Build one with `ConceptSet.of(…)`, or `exemplar.images.load(name, split)`.
 
     name: where it comes from, as in "omniglot/weak-test"; pixels: the store; index: (n,) each image's row in the store;
-    concept, group, maker: (n,) labels; simulated: whether the package made it, so that no maker is a person. Subsets and
-    resized views share the store: they cost a few bytes per image.
+    concept, group, maker: (n,) labels; simulated: whether the package made it, so that no maker is a person; family: the data
+    set of the catalogue whose images and names these are ("omniglot"), "" for anyone's own: what it is, whatever it is called.
+    Subsets and resized views share the store: they cost a few bytes per image.
     """
 
     name: str
@@ -53,6 +54,7 @@ class ConceptSet:
     group: Labels
     maker: Labels
     simulated: bool = False
+    family: str = ""
 
     @classmethod
     def of(
@@ -64,6 +66,7 @@ class ConceptSet:
         maker: Iterable[object] | Labels | None = None,
         *,
         simulated: bool = False,
+        family: str = "",
     ) -> ConceptSet:
         """images: (n, h, w) or (n, h, w, 3) uint8, or a store; concept, group, maker: one label per image (group and maker
         default to a single unnamed one)."""
@@ -77,7 +80,7 @@ class ConceptSet:
                     f"{name} has {n} images but {len(column.code)} {kind} labels: give one {kind} per image"
                 )
             columns.append(column)
-        return cls(name, pixels, np.arange(n), columns[0], columns[1], columns[2], simulated)
+        return cls(name, pixels, np.arange(n), columns[0], columns[1], columns[2], simulated, family)
 
     def __len__(self) -> int:
         return len(self.index)
@@ -131,6 +134,7 @@ class ConceptSet:
             self.group.subset(chosen),
             self.maker.subset(chosen),
             self.simulated,
+            self.family,
         )
 
     def only(self, *, concepts: Iterable[str], name: str | None = None) -> ConceptSet:

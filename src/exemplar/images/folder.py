@@ -9,6 +9,7 @@ import zipfile
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from PIL import Image
@@ -22,6 +23,7 @@ from exemplar.images.pixels import Files, decode
 ENDINGS = (".png", ".jpg", ".jpeg", ".webp", ".bmp", ".gif", ".tif", ".tiff")
 CLUTTER = ("thumbs.db", "desktop.ini", "__macosx")  # what file managers leave behind, besides hidden files
 LAYOUT = "put the images of each concept into a sub-folder of its own, FOLDER/CONCEPT/IMAGE.png"
+ABOUT = {"family": "U", "simulated": "b"}  # what a file of ours says of itself, and its kind of value
 MOST = 4096  # px: the largest side an image is read at
 GREY = 4  # levels: channels this near to each other are grey, as lossy formats shift them a little
 N_LOOKED_AT = 512  # images whose borders tell ink on white paper from light on dark
@@ -68,7 +70,8 @@ def load_folder(
 
 def load_npz(path: Path, said: list[str] | None = None) -> ConceptSet:
     """An npz file with `images`, (n, h, w), (n, 1, h, w) or (n, h, w, 3), uint8, or float in [0, 1], or bool, with ink or
-    light high; `concept`, (n,) text or whole numbers; and, if they are known, `group` and `maker`, likewise.
+    light high; `concept`, (n,) text or whole numbers; and, if they are known, `group` and `maker`, likewise. A file that this
+    package wrote also says what it is: `family`, the data set it comes from, and `simulated`, whether no person made it.
 
     said: where sentences go about what was changed; with it, floats may also lie in [−1, 1] or in [0, 255]."""
     if not path.is_file():
@@ -76,7 +79,7 @@ def load_npz(path: Path, said: list[str] | None = None) -> ConceptSet:
     try:
         with zipfile.ZipFile(path) as archive:
             there = [name.removesuffix(".npy") for name in archive.namelist()]
-        wanted = [name for name in ("images", "concept", "group", "maker") if name in there]
+        wanted = [name for name in ("images", "concept", "group", "maker", *ABOUT) if name in there]
         with np.load(path, allow_pickle=False) as stored:
             arrays = {name: stored[name] for name in wanted}
     except DAMAGE as problem:
@@ -86,9 +89,15 @@ def load_npz(path: Path, said: list[str] | None = None) -> ConceptSet:
     for name in ("images", "concept"):
         if name not in arrays:
             raise UserError(f"{path} has no array {name} (it holds {shortened(there)}): add it")
+    found = {name: arrays.pop(name) for name in ABOUT if name in arrays}
+    about: dict[str, Any] = {
+        name: array.item() for name, array in found.items() if array.shape == () and array.dtype.kind == ABOUT[name]
+    }
     images = _as_levels(path, arrays.pop("images"), said)
     labels = {name: _as_text(path, name, column, len(images)) for name, column in arrays.items()}
-    return ConceptSet.of(composed(path.stem), images, labels["concept"], labels.get("group"), labels.get("maker"))
+    return ConceptSet.of(
+        composed(path.stem), images, labels["concept"], labels.get("group"), labels.get("maker"), **about
+    )
 
 
 def composed(name: str) -> str:

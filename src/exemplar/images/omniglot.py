@@ -96,7 +96,8 @@ def load_omniglot(folder: Path, split: str = "all") -> ConceptSet:
     if split not in SPLITS:
         raise unknown("split of omniglot", split, SPLITS)
     census = read_census()
-    drawings = ConceptSet.of("omniglot/all", Packed(_read_bits(folder, census), (SIDE, SIDE)), *_labels(census))
+    pixels = Packed(_read_bits(folder, census), (SIDE, SIDE))
+    drawings = ConceptSet.of("omniglot/all", pixels, *_labels(census), family="omniglot")
     if split == "all":
         return drawings
     chosen = [_belongs(alphabet, character, split) for alphabet, character in _characters(census)]

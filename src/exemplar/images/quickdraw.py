@@ -222,7 +222,7 @@ def _load_strokes(folder: Path, split: str, size: int, recognized: bool, most: i
         (size, size),
     )
     words, makers = [sketch.word for sketch in chosen], [sketch.key_id for sketch in chosen]
-    return ConceptSet.of(f"quickdraw/{split}", store, words, maker=makers)
+    return ConceptSet.of(f"quickdraw/{split}", store, words, maker=makers, family="quickdraw")
 
 
 def _load_bitmaps(folder: Path, most: int | None) -> ConceptSet:
@@ -236,7 +236,9 @@ def _load_bitmaps(folder: Path, most: int | None) -> ConceptSet:
     if not words:
         raise UserError(f"{folder} has no bitmaps of Quick, Draw!: put its .npy files, or an npz of them, there")
     store = Plain(np.concatenate([bitmaps[word] for word in words]))
-    return ConceptSet.of("quickdraw/bitmaps", store, [word for word in words for _ in bitmaps[word]])
+    return ConceptSet.of(
+        "quickdraw/bitmaps", store, [word for word in words for _ in bitmaps[word]], family="quickdraw"
+    )
 
 
 def _read_bitmaps(path: Path) -> Iterator[tuple[str, np.ndarray]]:

@@ -78,7 +78,7 @@ def _load_unpacked(root: Path, split: str) -> ConceptSet:
         with reading(path, "an image"), path.open("rb") as file:
             _check_size(file, path)
     files = Files([path for _, path in chosen], SHAPE)
-    return ConceptSet.of(f"slimagenet64/{split}", files, [concept for concept, _ in chosen])
+    return ConceptSet.of(f"slimagenet64/{split}", files, [concept for concept, _ in chosen], family="slimagenet64")
 
 
 def _load_packed(folder: Path, split: str) -> ConceptSet:
@@ -91,7 +91,7 @@ def _load_packed(folder: Path, split: str) -> ConceptSet:
     concepts, code = np.unique(index["concept"], return_inverse=True)
     labels = Labels(tuple(concepts.tolist()), code.astype(np.int32))
     order = sorted(range(len(store)), key=lambda row: (code[row], natural(str(index["name"][row]))))
-    return ConceptSet.of(f"slimagenet64/{split}", store, labels).subset(order)
+    return ConceptSet.of(f"slimagenet64/{split}", store, labels, family="slimagenet64").subset(order)
 
 
 def _packed(archive: Path) -> Path:

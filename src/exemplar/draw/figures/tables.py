@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from exemplar.draw.figures.drawers import OF_PEOPLE, Drawers
-from exemplar.draw.scored_runs import ScoredRun
+from exemplar.draw.scored_runs import ScoredRun, read_chosen
 from exemplar.draw.tasks import PEOPLE
 from exemplar.errors import UserError
 from exemplar.records import Score
@@ -96,6 +96,7 @@ def how_made(runs: Sequence[ScoredRun], page: str) -> Made:
         ("exemplar", str(first.about["config"].get("exemplar", "unknown"))),
         ("drawings", f"{first.n} of each of {len(first.concepts)} concepts, the same number for everyone"),
         *((f"critics that {kind}", ", ".join(names)) for kind, names in first.critics.items()),
+        *([("critics chosen", chosen)] if (chosen := read_chosen(first.folder)) else []),
         ("settings", ", ".join(f"{name} = {value}" for name, value in first.settings.items())),
         *((what, made[what]) for what in ("data", "version", "date") if what in made),
         *((f"run of {run.agent}", str(run.folder)) for run in runs),

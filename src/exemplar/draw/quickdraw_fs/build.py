@@ -100,7 +100,7 @@ def load_task(path: Path | str, *, n: int | None = None) -> DrawingTask:
     if not np.array_equal(data.concept.code[inside], np.arange(data.n_concepts)) or len(inside) < len(exemplar):
         raise UserError(f"{path}: the exemplars do not belong to the concepts in their order: build it again")
     return DrawingTask(
-        replace(data, name=f"quickdraw/fs-{split}"),
+        replace(data, name=f"quickdraw/fs-{split}", family="quickdraw"),  # older files do not say
         exemplar,
         f"centre of its cluster in {about['space']}",
         int(data.counts.min()) - 1 if n is None else n,
@@ -163,6 +163,7 @@ def _write_split(built: Built, clusters: Clusters, config: BuildConfig, split: s
             "group": np.repeat(words, n),
             "maker": np.concatenate(keys),
             "exemplar": np.arange(len(names)) * n,  # it comes first
+            "family": np.array("quickdraw"),
         }
         for title, array in labels.items():
             with archive.open(f"{title}.npy", "w") as member:

@@ -78,6 +78,7 @@ def load_glyphs(split: str, config: GlyphsConfig = DEFAULT) -> ConceptSet:
         group=[concept.split("/")[0] for concept in concepts for _ in drawers],
         maker=drawers * len(concepts),
         simulated=True,
+        family="glyphs",
     )
 
 

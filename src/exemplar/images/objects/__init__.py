@@ -64,7 +64,7 @@ def load_objects(split: str, config: ObjectsConfig = DEFAULT) -> ConceptSet:
     )
     pictures = Pictures(table, seen_before, config.size, config.seed)
     views_of = [f"view{k:03d}" for k in table.index]
-    return ConceptSet.of(f"objects/{split}", pictures, table.concept, maker=views_of, simulated=True)
+    return ConceptSet.of(f"objects/{split}", pictures, table.concept, maker=views_of, simulated=True, family="objects")
 
 
 def views(split: str, config: ObjectsConfig = DEFAULT) -> Views:
