@@ -29,8 +29,9 @@ from exemplar.draw.figures.comparison import originality_axis, write_comparison
 from exemplar.draw.figures.drawers import OF_GLYPHS, OF_PEOPLE, drawers_of, is_own_drawers
 from exemplar.draw.figures.studies import SHOW, StudyRecord
 from exemplar.draw.figures.study_page import scores_beside_published
-from exemplar.draw.figures.study_verdicts import VERDICTS, study_verdict
-from exemplar.draw.figures.verdicts import compare_verdict, differ
+from exemplar.draw.figures.study_verdicts import VERDICTS, differ, study_verdict
+from exemplar.draw.figures.verdicts import compare_verdict
+from exemplar.draw.measures.differences import Difference
 from exemplar.draw.scored_runs import read_scored
 from exemplar.errors import UserError
 from exemplar.files import write_npz
@@ -296,31 +297,43 @@ def test_the_page_says_how_it_was_made(page, folders):
     )
 
 
-def verdict_on(tmp_path: Path, distances: dict[str, tuple[float, float]]) -> str:
-    """What is said of agents at these distances from people, each with half the width of its interval."""
+def gap(a: str, b: str, p: float, score: str = "distance_to_people") -> Difference:
+    """A paired difference with this corrected p."""
+    return Difference(a, b, score, 0.1, (0.0, 0.2), p / 2, p)
+
+
+def verdict_on(tmp_path: Path, distances: dict[str, float], *differences: Difference, **p: float) -> str:
+    """What is said of agents at these distances from people. p: of the null, by agent."""
     runs = []
-    for agent, (value, half) in distances.items():
+    for agent, value in distances.items():
         run = read_scored(make_run(tmp_path / agent, agent))
-        at = Score("distance_to_people", value, (value - half, value + half), N_CONCEPTS, agent=agent)
+        at = Score("distance_to_people", value, (0.9 * value, 1.1 * value), N_CONCEPTS, agent=agent)
+        null = [Score("p_of_distance_to_people", p[agent], (0, 1), N_CONCEPTS, agent=agent)] if agent in p else []
         others = [s for s in run.scores if s.concept or s.name != "distance_to_people"]
-        runs.append(replace(run, scores=[*others, at]))
-    return compare_verdict(runs, OF_PEOPLE)
+        runs.append(replace(run, scores=[*others, at, *null]))
+    return compare_verdict(runs, OF_PEOPLE, differences)
 
 
-def test_the_verdict_names_who_is_nearest_to_people(tmp_path):
-    said = verdict_on(tmp_path, {"people": (0, 0), "far": (9, 0.5), "near": (1, 0.2), "middle": (4, 0.1)})
+def test_the_verdict_names_who_is_nearest_to_people_by_paired_differences(tmp_path):
+    """Not by intervals: those of near and middle do not overlap, and yet nothing is claimed without a paired difference."""
+    distances = {"people": 0, "far": 9, "near": 1, "middle": 4}
+    said = verdict_on(tmp_path, distances, gap("near", "middle", 0.01), gap("far", "near", 0.001))
     assert said == (
-        "Nearest to people is near, 1.00 [0.80, 1.20] of people's standard deviations away; next is middle, "
-        "4.00 [3.90, 4.10] away."
+        "Nearest to people is near, 1.00 [0.90, 1.10] of people's standard deviations away; next is middle, "
+        "4.00 [3.60, 4.40] away."
     )
+    said = verdict_on(tmp_path / "b", distances, gap("near", "middle", 0.06), gap("far", "near", 0.001))
+    assert said.startswith("Nearest to people are near (1.00 [0.90, 1.10]) and middle (4.00 [3.60, 4.40])")
+    assert "whose difference is not certain; next is far" in said
+    none = verdict_on(tmp_path / "c", {"a": 1, "b": 4})
+    assert none.startswith("Who is nearest to people is not decided")
 
 
-def test_the_verdict_does_not_decide_what_intervals_leave_open(tmp_path):
-    said = verdict_on(tmp_path, {"people": (0, 0), "b": (1.3, 0.2), "a": (1, 0.2), "far": (9, 1)})
-    assert said.startswith("Nearest to people are a (1.00 [0.80, 1.20]) and b (1.30 [1.10, 1.50])")
-    assert "whose intervals overlap; next is far" in said
-    none = verdict_on(tmp_path / "again", {"a": (1, 0.5), "b": (1.3, 0.5)})
-    assert none.startswith("Who is nearest to people is not decided: the intervals of a and b overlap")
+def test_the_verdict_says_who_is_not_told_apart_from_people(tmp_path):
+    said = verdict_on(tmp_path, {"people": 0, "a": 0.1, "b": 0.2, "c": 2}, a=0.6, b=0.05, c=0.049)
+    assert said.endswith(
+        "away. a and b are not told apart from people; c is farther from people than people are from each other."
+    )
 
 
 @given(st.floats(0, 9), st.floats(0, 9), st.floats(0, 3), st.floats(0, 3))
@@ -333,11 +346,12 @@ def test_scores_differ_only_where_their_intervals_do_not_overlap(a, b, half, oth
 
 def test_the_verdict_on_one_agent_sets_it_beside_people(tmp_path):
     runs = [read_scored(make_run(tmp_path / a, a, place=p)) for a, p in (("people", (0.4, 0.9)), ("ddpm", (0.2, 0.91)))]
-    assert compare_verdict(runs, OF_PEOPLE) == (
+    differences = [gap("people", "ddpm", 0.01, "diversity"), gap("people", "ddpm", 0.2, "recognizability_20_way")]
+    assert compare_verdict(runs, OF_PEOPLE, differences) == (
         "The drawings of ddpm are less diverse than people (0.20 [0.18, 0.22] against 0.40 [0.38, 0.42]) and not "
         "distinguishable from people in recognizability, 20-way (0.91 [0.89, 0.93] against 0.90 [0.88, 0.92])."
     )
-    assert compare_verdict(runs[1:], OF_PEOPLE).startswith(
+    assert compare_verdict(runs[1:], OF_PEOPLE, []).startswith(
         "The drawings of ddpm have a diversity of 0.20 [0.18, 0.22] and"
     )
 
@@ -346,11 +360,13 @@ def test_without_anyone_to_be_near_to_the_verdict_says_who_is_ahead(tmp_path):
     places = {"a": (0.4, 0.9), "b": (0.2, 0.91), "c": (0.1, 0.5)}
     runs = [read_scored(make_run(tmp_path / a, a, place=p)) for a, p in places.items()]
     runs = [replace(run, scores=[s for s in run.scores if s.name != "distance_to_people"]) for run in runs]
-    assert compare_verdict(runs, OF_PEOPLE) == (
+    ways = "recognizability_20_way"
+    differences = [gap("a", "b", 0.01, "diversity"), gap("a", "c", 0.01, "diversity"), gap("b", "c", 0.01, ways)]
+    assert compare_verdict(runs, OF_PEOPLE, differences) == (
         "Most diverse is a, at 0.40 [0.38, 0.42], before b (0.20 [0.18, 0.22]); most recognizable are b (0.91 [0.89, 0.93]) "
-        "and a (0.90 [0.88, 0.92]), whose intervals overlap."
+        "and a (0.90 [0.88, 0.92]), whose difference is not certain."
     )
-    assert "no drawer is the most diverse" in compare_verdict([runs[0], replace(runs[0], agent="d")], OF_PEOPLE).lower()
+    assert "no drawer is the most diverse" in compare_verdict(runs, OF_PEOPLE, []).lower()
 
 
 def test_agents_of_one_name_are_told_apart_by_their_folders(tmp_path, folders):

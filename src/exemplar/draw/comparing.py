@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from exemplar.answers import Answer
-from exemplar.draw.figures.comparison import write_comparison
+from exemplar.draw.figures.comparison import named_runs, write_comparison
+from exemplar.draw.figures.drawers import drawers_of
+from exemplar.draw.pairing import CORRECTED, as_json, format_differences, pair_runs
 from exemplar.draw.requests import HUMAN, SIMULATED_DRAWERS, Request, find_drawings, own_word
 from exemplar.draw.scored_runs import describe_scored, is_scored, read_chosen
 from exemplar.draw.scoring import overall_scores, score_into_run, stacked_number
@@ -49,12 +51,18 @@ def compare_request(
         "runs": {name: str(scored[name]) for name in shown},
         "warnings": warnings,
     }
+    runs = named_runs([scored[name] for name in shown])
+    differences, lacking = pair_runs(runs, drawers_of(runs[0].about["data"]).distance)
+    warnings += lacking
+    values |= {"differences": as_json(differences)}
     values |= {"seconds": round(time.monotonic() - started, 2)}
     found = [score for name in shown for score in own_scores(scored[name])]
     figures = {path.stem: path for path in sorted((page.parent / f"{page.stem}-figures").glob("*.svg"))}
     chosen = read_chosen(scored[shown[0]])
     values["critics_chosen"] = chosen
     text = f"{chosen}\n\n{page} compares {', '.join(shown)}".lstrip()
+    if differences:
+        text += f"\n\n{format_differences(differences)}\n\n{CORRECTED}"
     scores = Scores.collect(dict.fromkeys(found))
     return Answer(values=values, text=text, scores=scores, warnings=tuple(warnings), page=page, figures=figures)
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from exemplar.draw.measures.differences import HANDS, VALUES, Headline, Moved, from_arrays
 from exemplar.errors import UserError, shortened
 from exemplar.files import npz_names, read_npz
 from exemplar.records import Score
@@ -49,7 +50,8 @@ class ScoredRun:
 
     about: config.json and provenance.json; concepts: (k,) names; exemplars: (k, h, w) uint8, ink 255; originality,
     recognised: (k, n) of each drawing; density, density_at: (g,) of originality; people_curve: None where people drew too
-    little; notes: what to know before believing it.
+    little; notes: what to know before believing it; headlines, moved: for paired differences, which runs of earlier versions
+    lack; null_distance: (r,) distances of new groups of the data's drawers, empty where there are none.
     """
 
     folder: Path
@@ -65,6 +67,9 @@ class ScoredRun:
     curve: FittedCurve
     people_curve: FittedCurve | None
     notes: tuple[str, ...]
+    headlines: Mapping[str, Headline] = field(default_factory=dict)
+    moved: Moved | None = None
+    null_distance: np.ndarray = field(default_factory=lambda: np.zeros(0))
 
     @property
     def n(self) -> int:
@@ -127,7 +132,10 @@ def read_scored(folder: Path) -> ScoredRun:
     wanted = {"recognised": shape, "concepts": shape[:1], "exemplars": shape[:1], "density": arrays["density_at"].shape}
     for name, size in wanted.items():
         _check_fit(folder, name, arrays[name].shape[: len(size)], size)
-    people_curve = _read_curve(path, "people_curve_") if "people_curve_fit" in npz_names(path) else None
+    names = npz_names(path)
+    people_curve = _read_curve(path, "people_curve_") if "people_curve_fit" in names else None
+    pairing = read_npz(path, **{name: kind for name in names if (kind := _pairing_kind(name))})
+    headlines, moved = from_arrays(pairing)
     return ScoredRun(
         folder=folder,
         agent=str(arrays.pop("agent")),
@@ -137,8 +145,18 @@ def read_scored(folder: Path) -> ScoredRun:
         people_curve=people_curve,
         concepts=tuple(map(str, arrays.pop("concepts"))),
         notes=tuple(map(str, arrays.pop("notes"))),
+        headlines=headlines,
+        moved=moved,
+        null_distance=pairing.get("null_distance", np.zeros(0)),
         **arrays,
     )
+
+
+def _pairing_kind(name: str) -> tuple[str, int] | None:
+    """What an array for paired differences or of the null holds, and its dimensions; None for other arrays."""
+    known = {"moved": ("f", 3), "moved_noise": ("f", 3), "moved_free": ("f", 1), "null_distance": ("f", 1)}
+    prefixes = {VALUES: ("f", 2), HANDS: ("f", 1)}
+    return known.get(name) or next((kind for prefix, kind in prefixes.items() if name.startswith(prefix)), None)
 
 
 def _check_fit(folder: Path, name: str, found: tuple[int, ...], wanted: tuple[int, ...]) -> None:

@@ -10,24 +10,31 @@ here loads a file or a network."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from exemplar import seeds, stats
 from exemplar.draw.measures import ceiling, originality, sides
+from exemplar.draw.measures.differences import Headline, headline, to_arrays
+from exemplar.draw.measures.distance import measure_distance
 from exemplar.draw.measures.features import CriticFeatures, EncodedDrawings
 from exemplar.draw.measures.generalization import Curve, compare_curves, generalization_curve
 from exemplar.draw.measures.human_distance import Reference
-from exemplar.draw.measures.intervals import Measure, Resamples, sample_resamples, to_scores
+from exemplar.draw.measures.intervals import SHARE, Measure, Resamples, sample_resamples, to_scores
 from exemplar.draw.measures.recognizability import sample_episodes
 from exemplar.draw.measures.sides import Side, possessive
+from exemplar.draw.measures.told_apart import known_hands
 from exemplar.errors import UserError, unknown
 from exemplar.records import Score, Scores
 
 __all__ = ["CriticFeatures", "EncodedDrawings", "ScoreConfig", "ScoredDrawings", "score_features"]
 
 NORMALISATIONS = ("sample", "people")
+MEASURES = 2  # counted up where a score is computed in another way, so that no earlier run is taken for the same
+WITH_DIFFERENCES = re.compile(r"diversity|recognizability_\w+_way|originality|copy_rate")  # between drawers, in pairs
 
 
 @dataclass(frozen=True)
@@ -69,7 +76,8 @@ class ScoredDrawings:
     scores: overall rows have concept ""; space "" is the mean over critics, else the critic's name; one row per concept and
     score besides. originality, recognised: (k, n) of each drawing, by the first critics; recognised is the chance, in [0, 1],
     of being named right among the first of `ways`. curve: the generalization curve; drawers_curve: that of the data's own
-    drawers, None where they made too few drawings. notes: what to know before believing it, a sentence each."""
+    drawers, None where they made too few drawings. notes: what to know before believing it, a sentence each. pairing: arrays
+    for paired differences, see `differences.to_arrays`; null_distance: (r,) of new groups of the data's drawers, or none."""
 
     agent: str
     concepts: tuple[str, ...]
@@ -79,10 +87,12 @@ class ScoredDrawings:
     curve: Curve
     drawers_curve: Curve | None
     notes: tuple[str, ...]
+    pairing: Mapping[str, np.ndarray]
+    null_distance: np.ndarray
 
     def arrays(self) -> dict[str, np.ndarray]:
         """What a page needs besides the tables, for an npz: agent, concepts, notes, originality, recognised, density and
-        density_at (of originality), curve_… and people_curve_… (see `Curve.arrays`)."""
+        density_at (of originality), curve_… and people_curve_… (see `Curve.arrays`), null_distance, and `pairing`."""
         at, height = originality.density(self.originality)
         return {
             "agent": np.array(self.agent),
@@ -92,6 +102,8 @@ class ScoredDrawings:
             "recognised": self.recognised,
             "density_at": at,
             "density": height,
+            "null_distance": self.null_distance.astype(np.float32),
+            **self.pairing,
             **self.curve.arrays("curve_"),
             **(self.drawers_curve.arrays("people_curve_") if self.drawers_curve else {}),
         }
@@ -120,11 +132,17 @@ def score_features(encoded: EncodedDrawings, config: ScoreConfig = DEFAULT, *, s
         *sides.recognition_measures(encoded, own, ways),
     ]
     beside: list[Score] = []
-    drawers = None
+    drawers = distance = None
     if encoded.makers is not None:
         drawers = sides.measure_side(see, encoded.recognise, "drawers", unbiased=config.unbiased)
         found += sides.copy_measures(encoded, see, own, drawers, config.copy_level)
-        beside = _scores_beside_drawers(encoded, own, drawers, ways[0], resamples, config, seed)
+        if references := sides.fit_references(encoded, drawers, ways[0], config.reference):
+            distance = measure_distance(
+                encoded, see, own, drawers, references, ways[0], resamples,
+                unbiased=config.unbiased, rng=seeds.rng("null", seed),
+            )  # fmt: skip
+            beside += distance.scores
+        beside += _scores_beside_drawers(encoded, own, drawers, references, ways[0], resamples, config, seed)
     scores = [row for measure in found for row in to_scores(measure, encoded.agent, encoded.concepts)]
 
     def curve(side: Side) -> Curve:
@@ -150,7 +168,21 @@ def score_features(encoded: EncodedDrawings, config: ScoreConfig = DEFAULT, *, s
         mine,
         theirs,
         (*notes, *filter(None, [mine.warning])),
+        to_arrays(_headlines(encoded, found), distance.moved if distance else None),
+        distance.null.null if distance else np.zeros(0),
     )
+
+
+def _headlines(encoded: EncodedDrawings, found: Sequence[Measure]) -> dict[str, Headline]:
+    """What a paired difference needs of each main score, by name."""
+    first = encoded.see[0]
+    drew = encoded.makers is not None and np.array_equal(first.drawn, np.asarray(first.drawers))
+    hands = known_hands(encoded.makers) if drew and encoded.makers is not None else None
+    return {
+        measure.name: headline(measure.by_drawing, hands, share=measure.reach == SHARE)
+        for measure in found
+        if WITH_DIFFERENCES.fullmatch(measure.name)
+    }
 
 
 def in_words(normalise: str, drawers: str) -> str:
@@ -161,16 +193,19 @@ def in_words(normalise: str, drawers: str) -> str:
 
 
 def _scores_beside_drawers(
-    encoded: EncodedDrawings, own: Side, drawers: Side, ways: int, resamples: Resamples, config: ScoreConfig, seed: int
+    encoded: EncodedDrawings,
+    own: Side,
+    drawers: Side,
+    references: Sequence[Reference],
+    ways: int,
+    resamples: Resamples,
+    config: ScoreConfig,
+    seed: int,
 ) -> list[Score]:
-    """The distance to the drawers, and what half of one side has in common with the other half of the drawers; for the
-    ceiling both are the drawers. Halves are of drawers, the same for every agent: so nobody is compared with their own
-    drawings."""
+    """What half of one side has in common with the other half of the drawers; for the ceiling both are the drawers. Halves are
+    of drawers, the same for every agent: so nobody is compared with their own drawings."""
     assert encoded.makers is not None
     found: list[Score] = []
-    references = sides.fit_references(encoded, drawers, ways, config.reference)
-    if references:
-        found += sides.distance_scores(encoded, own, drawers, references, ways, resamples)
     halves = ceiling.drawer_halves(encoded.makers, config.n_splits, rng=seeds.rng("halves", seed))
     for agent, prefix, side in ((encoded.agent, "", own), (encoded.drawers, "ceiling_", drawers)):
         compared: list[Measure] = []

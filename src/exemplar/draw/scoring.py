@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -16,10 +16,13 @@ from exemplar.answers import Answer, by_name, format_pairs, format_scores
 from exemplar.draw.critics import Critics
 from exemplar.draw.drawings import find_warnings, stack
 from exemplar.draw.encoding import encode_drawings
+from exemplar.draw.measures.distance import NULL, P
+from exemplar.draw.measures.sides import distance_name
+from exemplar.draw.measures.told_apart import null_words
 from exemplar.draw.requests import Request, find_drawings
 from exemplar.draw.scored_runs import SCORED, read_notes
-from exemplar.draw.scores import DEFAULT, ScoreConfig, ScoredDrawings, score_features
-from exemplar.draw.tasks import DrawingTask
+from exemplar.draw.scores import DEFAULT, MEASURES, ScoreConfig, ScoredDrawings, score_features
+from exemplar.draw.tasks import PEOPLE, SIMULATED, DrawingTask
 from exemplar.errors import UserError
 from exemplar.files import check_folder, write_npz
 from exemplar.images.concepts import ConceptSet
@@ -61,6 +64,8 @@ def score_request(
     warnings = (*said, *warnings)
     overall, scores = overall_scores(folder), Scores.load(folder)
     values = {**about, **by_name(overall), "warnings": list(warnings)}
+    if verdict := beside_drawers(overall, about["agent"]):
+        values["verdict"] = about["verdict"] = verdict
     values |= {"seconds": round(time.monotonic() - started, 2), "run": str(folder)}
     critics = {f"critics that {kind}": ", ".join(names) for kind, names in about["critics"].items()}
     facts = {key: value for key, value in about.items() if value not in (None, 0) and not key.startswith("critics")}
@@ -72,6 +77,20 @@ def score_request(
     return ScoredAnswer(
         values=values, text=text, scores=scores, warnings=warnings, folder=folder, overall=tuple(overall)
     )
+
+
+def beside_drawers(overall: Sequence[Score], agent: str) -> str:
+    """Whether the agent is told apart from the data's own drawers, with the numbers; "" where they are the agent."""
+    found = {score.name: score for score in overall if score.agent == agent}
+    for drawers in (PEOPLE, SIMULATED):
+        name = distance_name(drawers)
+        if agent != drawers and {name, NULL + name, P + name} <= set(found):
+            null, p = found[NULL + name], found[P + name].value
+            return (
+                f"{null_words(p, drawers)} (p = {p:.2g}): {found[name].value:.3g} away, where a new group of {drawers} is "
+                f"{null.value:.3g} away on average, and 95 % are within {null.ci95[1]:.3g}"
+            )
+    return ""
 
 
 def score_into_run(
@@ -133,6 +152,7 @@ def score_drawings(
         "weights": seeds.digest(critics.identities()),
         "weights_on_data": seeds.digest(critics.identities(of_data=True)),
         "scores": config,
+        "measures": MEASURES,
     }
     data = {task.data.name: task.data.fingerprint}
     if training is not None:

@@ -12,6 +12,7 @@ import numpy as np
 from PIL import Image
 
 from exemplar.draw.figures import tables
+from exemplar.draw.figures.differences import differences_chapter
 from exemplar.draw.figures.drawers import Drawers, drawers_of, is_own_drawers
 from exemplar.draw.figures.plots import (
     AgentStyles,
@@ -27,6 +28,7 @@ from exemplar.draw.figures.plots import (
     plot_ranked,
 )
 from exemplar.draw.figures.verdicts import compare_verdict
+from exemplar.draw.pairing import pair_runs
 from exemplar.draw.scored_runs import ScoredRun, read_comparable
 from exemplar.errors import UserError
 from exemplar.report.page import Chapter, Figure, data_uri, write_page
@@ -50,15 +52,13 @@ def write_comparison(out: Path, runs: Sequence[Path]) -> Path:
     """One page about runs of `exemplar draw score`, whoever drew; of a single run it is a report."""
     if out.suffix.lower() not in (".html", ".htm"):
         raise UserError(f"The comparison is an .html file: rename {out} to end with .html.")
-    scored = read_comparable([Path(folder) for folder in runs])
+    scored = named_runs(runs)
     drawers = drawers_of(scored[0].about["data"])
-    scored = [
-        replace(run, agent=name, scores=[replace(s, name=drawers.rename_score(s.name)) for s in run.scores])
-        for run, name in zip(scored, shown_names(scored, drawers), strict=True)
-    ]
+    differences, lacking = pair_runs(scored, drawers.distance)
     styles = agent_styles([run.agent for run in scored])
     colours = {agent: style["color"] for agent, style in styles.items()}
     radar = show_radar(scored, styles, drawers)
+    pairs = differences_chapter(scored, differences, lacking, styles, drawers)
     chapters = [
         Chapter(
             "Where it stands" if len(scored) == 1 else "Where each stands",
@@ -67,6 +67,7 @@ def write_comparison(out: Path, runs: Sequence[Path]) -> Path:
             tables=[tables.overall_table(scored, colours, drawers)],
             notes=list(dict.fromkeys(drawers.in_words(note) for run in scored for note in run.notes)),
         ),
+        *([pairs] if pairs else []),
         Chapter(
             "How far from the exemplar, and still recognized", (CURVES_TEXT,), [show_curves(scored, styles, drawers)]
         ),
@@ -83,8 +84,18 @@ def write_comparison(out: Path, runs: Sequence[Path]) -> Path:
     ]
     return write_page(
         out, TITLE, tables.lead(scored), chapters, "The run folders hold every record and score.",
-        verdict=compare_verdict(scored, drawers), made=tables.how_made(scored, out.name),
+        verdict=compare_verdict(scored, drawers, differences), made=tables.how_made(scored, out.name),
     )  # fmt: skip
+
+
+def named_runs(folders: Sequence[Path]) -> list[ScoredRun]:
+    """Comparable runs, with agents and scores as the page names them."""
+    runs = read_comparable([Path(folder) for folder in folders])
+    drawers = drawers_of(runs[0].about["data"])
+    return [
+        replace(run, agent=name, scores=[replace(s, name=drawers.rename_score(s.name)) for s in run.scores])
+        for run, name in zip(runs, shown_names(runs, drawers), strict=True)
+    ]
 
 
 def shown_names(runs: Sequence[ScoredRun], drawers: Drawers) -> list[str]:

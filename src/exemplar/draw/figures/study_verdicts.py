@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from exemplar.draw.figures.studies import StudyRecord
 from exemplar.draw.figures.tables import WAYS, list_names, words
-from exemplar.draw.figures.verdicts import differ, written
+from exemplar.draw.figures.verdicts import written
 from exemplar.records import Score
 
 
@@ -159,3 +159,9 @@ VERDICTS: dict[str, Callable[[StudyRecord], str]] = {
     "data-sets": data_sets,
     "known-answers": known_answers,
 }
+
+
+def differ(one: Score, other: Score) -> bool:
+    """Whether the intervals of two scores do not overlap, which is stricter than their difference; a score without an interval
+    differs from nothing."""
+    return one.ci95[1] < other.ci95[0] or other.ci95[1] < one.ci95[0]

@@ -22,15 +22,19 @@ def spread(features: np.ndarray, *, unbiased: bool = False) -> np.ndarray:
 def spread_by_drawing(features: np.ndarray, *, unbiased: bool = False) -> np.ndarray:
     """(k, n) of `spread`: (n − 1) times what is lost when a drawing is left out, centred on the score; 3 drawings or more."""
     n = features.shape[1]
-    whole, left = spread(features, unbiased=unbiased), np.empty(features.shape[:2])
+    left = spread_without_each(features, unbiased=unbiased)
+    return spread(features, unbiased=unbiased)[:, None] - (n - 1) * (left - left.mean(axis=1, keepdims=True))
+
+
+def spread_without_each(features: np.ndarray, *, unbiased: bool = False) -> np.ndarray:
+    """(k, n): the `spread` of a concept's other drawings where one is left out; 3 drawings or more."""
+    n, left = features.shape[1], np.empty(features.shape[:2])
     for place, concept in enumerate(_wide(features)):
         squared = np.square(concept - concept.mean(axis=0))
         # the squares about the mean of the others, of which rounding may leave a little less than nothing
         others = np.maximum(squared.sum(axis=0) - squared * (n / (n - 1)), 0)
         left[place] = np.sqrt(others / (n - 2)).mean(axis=1)
-    if unbiased:
-        left /= c4(n - 1)
-    return whole[:, None] - (n - 1) * (left - left.mean(axis=1, keepdims=True))
+    return left / c4(n - 1) if unbiased else left
 
 
 def c4(n: int) -> float:

@@ -94,27 +94,6 @@ def concept_rows(measure: Measure, agent: str, concepts: tuple[str, ...]) -> Ite
         )
 
 
-def overall_rows(
-    means: np.ndarray,
-    value: np.ndarray,
-    resamples: Resamples,
-    spaces: tuple[str, ...],
-    n: int,
-    about: dict[str, str],
-    *,
-    whole: bool = False,
-) -> Iterator[Score]:
-    """The mean over critics (space ""), then each critic. means: (r, s), of resamples; value: (s,); whole: widen an interval
-    to hold its value, for what noise can only make larger."""
-    for space, replicates, middle in (
-        ("", resamples.over_critics(means), value.mean()),
-        *zip(spaces, means.T, value, strict=True),
-    ):
-        found = stats.interval(replicates, middle, n=n)
-        ends = (min(found.lo, found.value), max(found.hi, found.value)) if whole else (found.lo, found.hi)
-        yield Score(value=found.value, ci95=ends, n=n, space=space, **about)
-
-
 def concept_intervals(measure: Measure) -> tuple[np.ndarray, np.ndarray]:
     """(k,), (k,): the 95 % interval of each concept, mean over critics, within the measure's reach."""
     found = interval_over(measure.by_drawing.transpose(0, 2, 1), measure.reach)

@@ -14,7 +14,7 @@ import numpy as np
 from exemplar.draw.measures import ceiling, diversity, originality
 from exemplar.draw.measures.features import CriticFeatures, EncodedDrawings
 from exemplar.draw.measures.human_distance import Reference, fit_reference
-from exemplar.draw.measures.intervals import POSITIVE, SHARE, Measure, Resamples, concept_rows, overall_rows
+from exemplar.draw.measures.intervals import POSITIVE, SHARE, Measure, Resamples
 from exemplar.draw.measures.neighbours import copies, nearest, overlap
 from exemplar.draw.measures.recognizability import count_nearer, recognised
 from exemplar.records import Score
@@ -145,26 +145,6 @@ def plane(side: Side, ways: int) -> list[tuple[np.ndarray, np.ndarray]]:
     named = side.named(ways)
     n_pairs = max(len(side.diversity), len(named))
     return [(side.diversity[i % len(side.diversity)], named[i % len(named)]) for i in range(n_pairs)]
-
-
-def distance_scores(
-    encoded: EncodedDrawings, own: Side, drawers: Side, references: Sequence[Reference], ways: int, resamples: Resamples
-) -> Iterator[Score]:
-    """The distance between the agent's mean and the drawers', and the same of each concept."""
-    spaces, means, value, by_drawing = pair_names(encoded), [], [], []
-    for reference, mine, hers in zip(references, plane(own, ways), plane(drawers, ways), strict=True):
-        points = [axis.mean(axis=1) for axis in (*mine, *hers)]  # (k,) each
-        drawn = resamples.means(np.stack(points)).T
-        middle = [point.mean() for point in points]
-        means.append(reference.distance(drawn[0], drawn[1], (drawn[2], drawn[3])))
-        value.append(float(reference.distance(middle[0], middle[1], (middle[2], middle[3]))))
-        by_drawing.append(reference.distance_by_drawing(*mine, hers))
-    measure = Measure(distance_name(encoded.drawers), references[0].name, spaces, np.stack(by_drawing))
-    about = {"name": measure.name, "variant": measure.variant, "agent": encoded.agent}
-    n = len(encoded.concepts)
-    # noise can only lengthen a distance: a resample's may all lie above
-    yield from overall_rows(np.stack(means, axis=1), np.array(value), resamples, spaces, n, about, whole=True)
-    yield from concept_rows(measure, encoded.agent, encoded.concepts)
 
 
 def halved_distance(

@@ -1,0 +1,175 @@
+"""Whether two drawers differ in a score: the paired difference over the same concepts and the same critics.
+
+A difference is known of each concept by each critic, (s, k). Both are taken as drawn from many: its variance is that of two
+crossed random effects (with one or two critics it is over concepts alone). The interval and p are Student's, of one and the
+same test: p is below .05 where the interval leaves out 0. Hands that drew all concepts add their own noise. Shares near 0 or 1
+hang on a few concepts, of which a set may show none: two shares are never said to differ by less than two concepts' worth.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from scipy.special import stdtr, stdtrit
+
+from exemplar import stats
+from exemplar.draw.measures.intervals import FEW_CRITICS
+from exemplar.draw.measures.told_apart import hand_noise, index_hands
+
+UNSEEN = 2.0  # concepts' worth by which shares may differ unseen: by simulation, see the study `told-apart`
+VALUES, HANDS = "by_critic_", "hands_of_"  # how a run names them
+ROUNDING = 1e-6  # critics compute in float32: what is nearer is alike
+
+
+@dataclass(frozen=True, eq=False)
+class Headline:
+    """One drawer's score, ready for differences. values: (s, k) by each critic; shared: the variance of the mean that hands
+    add which drew many concepts, beyond what differences between concepts show; free: how many hands that is known from;
+    share: whether it is one, in [0, 1]."""
+
+    values: np.ndarray
+    shared: float
+    free: float
+    share: bool = False
+
+
+@dataclass(frozen=True)
+class Difference:
+    """a − b of a score. p_corrected: for all pairs of this score (Holm)."""
+
+    a: str
+    b: str
+    score: str
+    difference: float
+    ci95: tuple[float, float]
+    p: float
+    p_corrected: float
+
+    @property
+    def differs(self) -> bool:
+        """Whether the two differ, all pairs considered."""
+        return self.p_corrected < 0.05
+
+
+def headline(by_drawing: np.ndarray, hands: np.ndarray | None = None, *, share: bool = False) -> Headline:
+    """by_drawing: (s, k, n), whose mean over drawings is the score; hands: (k, n), by index where unknown."""
+    k, n = by_drawing.shape[1:]
+    mean = by_drawing.mean(axis=0, keepdims=True)
+    whole = hand_noise(mean, index_hands(k, n) if hands is None else hands)
+    alone = hand_noise(mean, np.arange(k * n).reshape(k, n))
+    beyond = float(np.square(whole.parts).sum() - np.square(alone.parts).sum())
+    return Headline(by_drawing.mean(axis=2), max(beyond, 0.0), whole.free, share)
+
+
+def difference(one: Headline, other: Headline) -> tuple[float, tuple[float, float], float]:
+    """one − other, its 95 % interval, and p."""
+    gap = one.values - other.values
+    gap = np.where(np.abs(gap) > ROUNDING, gap, 0.0)
+    middle, (parts, free) = float(gap.mean()), _variance_parts(gap)
+    parts += [one.shared, other.shared]
+    free += [one.free, other.free]
+    variance, least = sum(parts), UNSEEN / gap.shape[1] if one.share else 0.0
+    if variance == 0:
+        p = 1.0 if abs(middle) <= least else 2.0 ** (1 - gap.shape[1])  # that of a sign test
+        return middle, (middle - least, middle + least), p
+    df = variance**2 / sum(part**2 / f for part, f in zip(parts, free, strict=True))
+    half = max(stdtrit(df, 0.975) * np.sqrt(variance), least)
+    p = 2 * stdtr(df, -abs(middle) / half * stdtrit(df, 0.975))
+    ends = middle - half, middle + half
+    return middle, (max(ends[0], -1.0), min(ends[1], 1.0)) if one.share else ends, float(p)
+
+
+def _variance_parts(gap: np.ndarray) -> tuple[list[float], list[float]]:
+    """Of the mean over concepts and critics, drawn independently: (concepts, critics) and what each is known from."""
+    s, k = gap.shape
+    concepts = float(gap.mean(axis=0).var(ddof=1) / k)
+    if s < FEW_CRITICS:  # how critics differ is not known: these alone are meant
+        return [concepts], [k - 1]
+    critics = float(gap.mean(axis=1).var(ddof=1) / s)
+    rest = gap - gap.mean(axis=0) - gap.mean(axis=1, keepdims=True) + gap.mean()
+    noise = float(np.square(rest).sum() / ((s - 1) * (k - 1)) / (s * k))  # is in both of the others
+    return [concepts, max(critics - noise, 0.0)], [k - 1, s - 1]
+
+
+@dataclass(frozen=True, eq=False)
+class Moved:
+    """Where a drawer stands, seen from the data's own. moved: (s, k, 2) of each concept, z-scored; noise: (2, 2s, 2s), the
+    covariance of the mean that hands add, the drawer's own and the data's; free: (2,) hands."""
+
+    moved: np.ndarray
+    noise: np.ndarray
+    free: np.ndarray
+
+    @property
+    def along(self) -> np.ndarray:
+        """(s, 2) of length 1: the way from the data's drawers to this one; 0 where it is nowhere else."""
+        middle = self.moved.mean(axis=1)
+        length = np.hypot(*middle.T)[:, None]
+        return np.divide(middle, length, out=np.zeros_like(middle), where=length > 0)
+
+
+def distance_difference(one: Moved, other: Moved) -> tuple[float, tuple[float, float], float]:
+    """The distance of one − that of the other. To first order: each concept counts as far as it lies along the way to its
+    drawer. What the data's drawers add cancels where both ways are the same."""
+    weights = [side.along.ravel() / len(side.along) for side in (one, other)]
+    apart = weights[0] - weights[1]
+    common = float(apart @ one.noise[1] @ apart)
+    sides = [
+        Headline(
+            (side.moved * side.along[:, None]).sum(axis=2), float(w @ side.noise[0] @ w) + common / 2, side.free[0]
+        )
+        for side, w in zip((one, other), weights, strict=True)
+    ]
+    return difference(*sides)
+
+
+def compare_pairs(
+    headlines: Mapping[str, Mapping[str, Headline]], distances: Mapping[str, Moved], distance: str
+) -> list[Difference]:
+    """Every pair of drawers in every score both have, p corrected within each score (Holm).
+
+    headlines: score → drawer → values; distances: of the drawers that have one to the data's own (who are none of them);
+    distance: what that score is called.
+    """
+    found: list[Difference] = []
+    for score, drawers in headlines.items():
+        found += _corrected(score, [(a, b, *difference(drawers[a], drawers[b])) for a, b in combinations(drawers, 2)])
+    pairs = [(a, b, *distance_difference(distances[a], distances[b])) for a, b in combinations(distances, 2)]
+    return found + _corrected(distance, pairs)
+
+
+def _corrected(score: str, pairs: Sequence[tuple[str, str, float, tuple[float, float], float]]) -> list[Difference]:
+    if not pairs:
+        return []
+    corrected = stats.adjust_p([p for *_, p in pairs])
+    return [
+        Difference(a, b, score, value, ends, p, float(q))
+        for (a, b, value, ends, p), q in zip(pairs, corrected, strict=True)
+    ]
+
+
+def to_arrays(headlines: Mapping[str, Headline], moved: Moved | None) -> dict[str, np.ndarray]:
+    """For an npz, from which `from_arrays` makes them again."""
+    found = {}
+    for name, one in headlines.items():
+        found[f"{VALUES}{name}"] = one.values
+        found[f"{HANDS}{name}"] = np.array([one.shared, one.free, one.share], float)
+    if moved is not None:
+        found |= {"moved": moved.moved, "moved_noise": moved.noise, "moved_free": moved.free}
+    return found
+
+
+def from_arrays(arrays: Mapping[str, np.ndarray]) -> tuple[dict[str, Headline], Moved | None]:
+    """Nothing where `to_arrays` left nothing, as in runs of earlier versions."""
+    headlines = {}
+    for key, values in arrays.items():
+        if key.startswith(VALUES):
+            name = key.removeprefix(VALUES)
+            shared, free, share = arrays[HANDS + name]
+            headlines[name] = Headline(values, float(shared), float(free), bool(share))
+    if "moved" not in arrays:
+        return headlines, None
+    return headlines, Moved(arrays["moved"], arrays["moved_noise"], arrays["moved_free"])
