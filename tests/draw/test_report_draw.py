@@ -70,7 +70,7 @@ def make_run(
         score("precision", 0.5, agent=agent),
         score("precision", 0.5, agent=agent, space=critics[0]),
         *([score(f"recognizability_{ways}_way", place[1], agent=agent)] if ways else []),
-        score(distance, 0.0 if agent == "people" else 1.5, agent=agent),
+        score(distance, 0.0 if agent in ("people", "simulated drawers") else 1.5, agent=agent),
         *(score("diversity", value, agent=agent, concept=c) for c, value in zip(CONCEPTS, diversity, strict=True)),
         *(score(distance, value, agent=agent, concept=c) for c, value in zip(CONCEPTS, diversity, strict=True)),
         *(score("vendi", 3.0, agent=agent, concept=c, space=critics[-1]) for c in CONCEPTS),
@@ -273,7 +273,8 @@ def test_people_are_people_where_people_drew(page):
     text = page.read_text(encoding="utf-8")
     assert "the star is people" in text and "simulated" not in text
     assert drawers_of(["omniglot/weak-test"]) is drawers_of(["mine"]) is OF_PEOPLE
-    assert drawers_of(["glyphs@0.5/all"]) is drawers_of(["glyphs"]) is OF_GLYPHS
+    assert drawers_of(["glyphs@0.5/all"]) is drawers_of(["glyphs/weak-test"]) is OF_GLYPHS
+    assert drawers_of(["glyphs"]) is OF_PEOPLE  # a file of anyone's own
     assert is_own_drawers("people (run0)") and not is_own_drawers("peopled") and not is_own_drawers("copies")
 
 

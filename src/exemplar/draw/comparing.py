@@ -10,15 +10,19 @@ from typing import Any
 
 from exemplar.answers import Answer
 from exemplar.draw.figures.comparison import named_runs, write_comparison
-from exemplar.draw.figures.drawers import drawers_of
+from exemplar.draw.figures.drawers import drawers_called
+from exemplar.draw.own_drawers import HUMAN, SIMULATED_DRAWERS
 from exemplar.draw.pairing import CORRECTED, as_json, format_differences, pair_runs
-from exemplar.draw.requests import HUMAN, SIMULATED_DRAWERS, Request, find_drawings, own_word
-from exemplar.draw.scored_runs import describe_scored, is_scored, read_chosen
+from exemplar.draw.requests import Request, find_drawings, own_word
+from exemplar.draw.scored_runs import describe_scored, is_own, is_scored, read_chosen
 from exemplar.draw.scoring import overall_scores, score_into_run, stacked_number
-from exemplar.draw.tasks import PEOPLE, SIMULATED, matched_own_rows
+from exemplar.draw.tasks import matched_own_rows
 from exemplar.errors import UserError
 from exemplar.options import check_path
 from exemplar.records import Score, Scores
+from exemplar.runs import load_scores
+
+OWN = (HUMAN, SIMULATED_DRAWERS)
 
 
 def compare_request(
@@ -29,7 +33,9 @@ def compare_request(
     names = [name if isinstance(name, str) else str(getattr(name, "folder", name)) for name in who]
     if again := [name for name in names if names.count(name) > 1]:
         raise UserError(f"{again[0]} is given twice: give each once")
-    scored = {name: Path(name) for name in names if is_scored(Path(name))}
+    scored = {
+        name: Path(name) for name in names if is_scored(Path(name)) and (name not in OWN or is_own_run(Path(name)))
+    }
     configs = [describe_scored(folder)["config"] for folder in scored.values()]
     if not request.data:
         before: dict[str, Any] = next((config["asked"] for config in configs), {})
@@ -40,7 +46,7 @@ def compare_request(
             )
         request = Request.of(before)
     missing = [name for name in names if name not in scored]
-    own = {HUMAN, SIMULATED_DRAWERS} & set(names) or {PEOPLE, SIMULATED} & {config["agent"] for config in configs}
+    own = any(name in OWN or (name in scored and is_own_run(scored[name])) for name in names)
     warnings: list[str] = []
     if missing or not own:
         missing += _score_missing(request, names, missing, not own, scored, warnings, invert=invert, size=size)
@@ -52,11 +58,11 @@ def compare_request(
         "warnings": warnings,
     }
     runs = named_runs([scored[name] for name in shown])
-    differences, lacking = pair_runs(runs, drawers_of(runs[0].about["data"]).distance)
+    differences, lacking = pair_runs(runs, drawers_called(runs[0].drawers).distance)
     warnings += lacking
     values |= {"differences": as_json(differences)}
     values |= {"seconds": round(time.monotonic() - started, 2)}
-    found = [score for name in shown for score in own_scores(scored[name])]
+    found = own_scores([scored[name] for name in shown])
     figures = {path.stem: path for path in sorted((page.parent / f"{page.stem}-figures").glob("*.svg"))}
     chosen = read_chosen(scored[shown[0]])
     values["critics_chosen"] = chosen
@@ -67,10 +73,20 @@ def compare_request(
     return Answer(values=values, text=text, scores=scores, warnings=tuple(warnings), page=page, figures=figures)
 
 
-def own_scores(folder: Path) -> list[Score]:
-    """The overall scores of a run that are of its own agent, under the agent's name (the folder's, if two share one)."""
-    agent = describe_scored(folder)["config"]["agent"]
-    return [score for score in overall_scores(folder) if score.agent == agent]
+def is_own_run(folder: Path) -> bool:
+    """Whether a run is of the data's own drawers, by what it recorded."""
+    return is_own(describe_scored(folder), load_scores(folder))
+
+
+def own_scores(folders: Sequence[Path]) -> list[Score]:
+    """The overall scores of runs that are of their own agents; agents of one name are told apart by their folders."""
+    agents = [str(describe_scored(folder)["config"]["agent"]) for folder in folders]
+    return [
+        replace(score, agent=f"{agent} ({folder.name})") if agents.count(agent) > 1 else score
+        for folder, agent in zip(folders, agents, strict=True)
+        for score in overall_scores(folder)
+        if score.agent == agent
+    ]
 
 
 def _score_missing(

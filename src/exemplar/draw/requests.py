@@ -14,6 +14,7 @@ from exemplar import seeds
 from exemplar.draw.agents import AGENTS, is_agent, make_agent
 from exemplar.draw.critics import Critics, load_critics
 from exemplar.draw.drawings import arrange_drawings, read_drawings, sample_drawings
+from exemplar.draw.own_drawers import HUMAN, SIMULATED_DRAWERS, claim, refuse_reserved
 from exemplar.draw.scores import ScoreConfig
 from exemplar.draw.tasks import (
     FEWEST,
@@ -31,7 +32,6 @@ from exemplar.images.concepts import ConceptSet
 from exemplar.records import Drawings
 from exemplar.spaces.loading import PYTHON, find_space
 
-HUMAN, SIMULATED_DRAWERS = "human", "simulated"  # the data's own drawings: by people, or by the package
 KEPT = "kept"  # the exemplars that QuickDraw-FS was built with
 SPLITS = {"quickdraw": "test"}  # where the catalogue's default is one that critics have seen
 
@@ -152,21 +152,29 @@ def find_drawings(
 ) -> Drawings:
     """The drawings that a user names, of every concept of the task: a record, a function, an array (k, n, h, w), or text.
 
-    An agent's name goes before a file's: write ./copies for a folder of that name. said: where sentences go about what was
-    changed on the way.
+    An agent's name goes before a file's: write ./copies for a folder of that name. Nobody but the data's own drawers has
+    their name. said: where sentences go about what was changed on the way.
     """
-    said = [] if said is None else said
+    found = _find_drawings(who, task, agent, invert, size, seed, [] if said is None else said)
+    return claim(found, task)
+
+
+def _find_drawings(
+    who: Any, task: DrawingTask, agent: str | None, invert: bool, size: int | None, seed: int, said: list[str]
+) -> Drawings:
     if isinstance(who, Drawings):
         return read_drawings(who, task, agent=agent, invert=invert, size=size, said=said)
     if hasattr(who, "shape") and hasattr(who, "dtype"):
         return arrange_drawings(who, task, agent=agent or "array", seed=seed, said=said)
     if isinstance(who, Callable) and not isinstance(who, str | Path):  # type: ignore[arg-type]
+        refuse_reserved(agent or str(getattr(who, "__name__", type(who).__name__)))  # before it draws
         return sample_drawings(who, task, agent=agent, seed=seed, said=said)
     text = str(who)
     if text in (HUMAN, SIMULATED_DRAWERS):
         return _own(text, task)
     if is_agent(text) or (":" in text and not is_there(text)):
         name = agent or re.sub(r"(?:.*[/\\])?([^/\\]*)\.py:", r"\1:", text).replace(":", ".")
+        refuse_reserved(name)
         asked = None if is_agent(text) else said  # the room's own keep the contract
         return sample_drawings(make_agent(text, task), task, agent=name, seed=seed, said=asked)
     if not is_there(text):

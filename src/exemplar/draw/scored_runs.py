@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -12,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from exemplar.draw.measures.differences import HANDS, VALUES, Headline, Moved, from_arrays
+from exemplar.draw.tasks import PEOPLE, SIMULATED
 from exemplar.errors import UserError, shortened
 from exemplar.files import npz_names, read_npz
 from exemplar.records import Score
@@ -20,6 +22,7 @@ from exemplar.runs import describe_run, load_scores
 COMMAND = "draw score"
 SCORED = "scored.npz"  # what a page needs besides the tables
 BEFORE = "judged.npz"  # what earlier versions called it
+GLYPHS = re.compile(r"glyphs(@[^/]*)?/")  # no folder or file of anyone's own has a name with a slash
 ARRAYS = {
     "concepts": ("U", 1), "exemplars": ("u", 3), "originality": ("f", 2), "recognised": ("f", 2), "density": ("f", 1),
     "density_at": ("f", 1), "agent": ("U", 0), "notes": ("U", 1),
@@ -48,7 +51,8 @@ CURVE = [field.name for field in fields(FittedCurve)]
 class ScoredRun:
     """One agent's drawings and what they are worth.
 
-    about: config.json and provenance.json; concepts: (k,) names; exemplars: (k, h, w) uint8, ink 255; originality,
+    own: whether these are the data's own drawers, drawers: who these are, as the run recorded both; about: config.json and
+    provenance.json; concepts: (k,) names; exemplars: (k, h, w) uint8, ink 255; originality,
     recognised: (k, n) of each drawing; density, density_at: (g,) of originality; people_curve: None where people drew too
     little; notes: what to know before believing it; headlines, moved: for paired differences, which runs of earlier versions
     lack; null_distance: (r,) distances of new groups of the data's drawers, empty where there are none.
@@ -67,6 +71,8 @@ class ScoredRun:
     curve: FittedCurve
     people_curve: FittedCurve | None
     notes: tuple[str, ...]
+    own: bool
+    drawers: str
     headlines: Mapping[str, Headline] = field(default_factory=dict)
     moved: Moved | None = None
     null_distance: np.ndarray = field(default_factory=lambda: np.zeros(0))
@@ -136,11 +142,14 @@ def read_scored(folder: Path) -> ScoredRun:
     people_curve = _read_curve(path, "people_curve_") if "people_curve_fit" in names else None
     pairing = read_npz(path, **{name: kind for name in names if (kind := _pairing_kind(name))})
     headlines, moved = from_arrays(pairing)
+    scores = load_scores(folder)
     return ScoredRun(
         folder=folder,
         agent=str(arrays.pop("agent")),
         about=about,
-        scores=load_scores(folder),
+        scores=scores,
+        own=is_own(about, scores),
+        drawers=recorded_drawers(about, scores),
         curve=_read_curve(path, "curve_"),
         people_curve=people_curve,
         concepts=tuple(map(str, arrays.pop("concepts"))),
@@ -157,6 +166,27 @@ def _pairing_kind(name: str) -> tuple[str, int] | None:
     known = {"moved": ("f", 3), "moved_noise": ("f", 3), "moved_free": ("f", 1), "null_distance": ("f", 1)}
     prefixes = {VALUES: ("f", 2), HANDS: ("f", 1)}
     return known.get(name) or next((kind for prefix, kind in prefixes.items() if name.startswith(prefix)), None)
+
+
+def is_own(about: Mapping[str, Any], scores: Sequence[Score]) -> bool:
+    """Whether a run is of the data's own drawers. Older runs did not record it: there they are called so, and are no distance
+    from themselves."""
+    config = about["config"]
+    if "own" in config:
+        return bool(config["own"])
+    far = [
+        s.value for s in scores if s.name.startswith("distance_to_") and not s.concept and s.agent == config["agent"]
+    ]
+    return config["agent"] in (PEOPLE, SIMULATED) and not any(value > 1e-6 for value in far)
+
+
+def recorded_drawers(about: Mapping[str, Any], scores: Sequence[Score]) -> str:
+    """Who the data's own drawers are: people, or simulated. Older runs did not record it: there scores are named after them, or
+    the data is the catalogue's glyphs, which has a split."""
+    if "drawers" in (config := about["config"]):
+        return str(config["drawers"])
+    named = any(SIMULATED.replace(" ", "_") in score.name for score in scores)
+    return SIMULATED if named or any(GLYPHS.match(name) for name in about["data"]) else PEOPLE
 
 
 def _check_fit(folder: Path, name: str, found: tuple[int, ...], wanted: tuple[int, ...]) -> None:

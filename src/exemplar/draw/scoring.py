@@ -19,6 +19,7 @@ from exemplar.draw.encoding import encode_drawings
 from exemplar.draw.measures.distance import NULL, P
 from exemplar.draw.measures.sides import distance_name
 from exemplar.draw.measures.told_apart import null_words
+from exemplar.draw.own_drawers import claim
 from exemplar.draw.requests import Request, find_drawings
 from exemplar.draw.scored_runs import SCORED, read_notes
 from exemplar.draw.scores import DEFAULT, MEASURES, ScoreConfig, ScoredDrawings, score_features
@@ -138,11 +139,14 @@ def score_drawings(
     (k, n, h, w) uint8, and `ScoredDrawings.arrays()`. What cannot be scored leaves nothing behind.
     """
     critics.find_seen(task.data)  # before a folder is made
+    drawings = claim(drawings, task)
     images = stack(drawings, task)
     agent = str(drawings["agent"].iloc[0])
     critics = critics.fix(task.data, images, agent, training)
     identity = {
         "agent": agent,
+        "own": agent == task.drawers,
+        "drawers": task.drawers,
         "asked": dict(asked or {}),
         "exemplar": task.chosen_by,
         "n": task.n,

@@ -42,7 +42,7 @@ def run_study(name: str, data: str, split: str | None, out: Path | str | None, s
             run.save(study.compute(run, seed, concepts))
     drawers = SIMULATED if concepts.simulated else PEOPLE
     text = study.text.format(drawers=drawers)
-    page = write_study(folder, study.title, text, SHOW[name], _published(concepts.name))
+    page = write_study(folder, study.title, text, SHOW[name], _published(concepts.name), made_by=drawers)
     scores = Scores.load(folder)
     found = list(scores)
     values = {"study": name, "data": concepts.name, "seed": seed, "scores": as_rows(found)}

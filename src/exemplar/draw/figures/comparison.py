@@ -13,7 +13,7 @@ from PIL import Image
 
 from exemplar.draw.figures import tables
 from exemplar.draw.figures.differences import differences_chapter
-from exemplar.draw.figures.drawers import Drawers, drawers_of, is_own_drawers
+from exemplar.draw.figures.drawers import Drawers, drawers_called, is_own_drawers
 from exemplar.draw.figures.plots import (
     AgentStyles,
     FittedCurve,
@@ -53,7 +53,7 @@ def write_comparison(out: Path, runs: Sequence[Path]) -> Path:
     if out.suffix.lower() not in (".html", ".htm"):
         raise UserError(f"The comparison is an .html file: rename {out} to end with .html.")
     scored = named_runs(runs)
-    drawers = drawers_of(scored[0].about["data"])
+    drawers = drawers_called(scored[0].drawers)
     differences, lacking = pair_runs(scored, drawers.distance)
     styles = agent_styles([run.agent for run in scored])
     colours = {agent: style["color"] for agent, style in styles.items()}
@@ -91,7 +91,7 @@ def write_comparison(out: Path, runs: Sequence[Path]) -> Path:
 def named_runs(folders: Sequence[Path]) -> list[ScoredRun]:
     """Comparable runs, with agents and scores as the page names them."""
     runs = read_comparable([Path(folder) for folder in folders])
-    drawers = drawers_of(runs[0].about["data"])
+    drawers = drawers_called(runs[0].drawers)
     return [
         replace(run, agent=name, scores=[replace(s, name=drawers.rename_score(s.name)) for s in run.scores])
         for run, name in zip(runs, shown_names(runs, drawers), strict=True)
@@ -100,7 +100,7 @@ def named_runs(folders: Sequence[Path]) -> list[ScoredRun]:
 
 def shown_names(runs: Sequence[ScoredRun], drawers: Drawers) -> list[str]:
     """Agents' names on the page: simulated drawers are not people, and two of one name are told apart by their folders."""
-    names = [drawers.rename(run.agent) for run in runs]
+    names = [drawers.rename(run.agent, run.own) for run in runs]
     return [
         f"{name} ({run.folder.name})" if names.count(name) > 1 else name for run, name in zip(runs, names, strict=True)
     ]

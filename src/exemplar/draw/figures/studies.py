@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from matplotlib.figure import Figure
 
-from exemplar.draw.figures.drawers import OF_PEOPLE, Drawers, drawers_of
+from exemplar.draw.figures.drawers import OF_PEOPLE, Drawers, drawers_called, drawers_of
 from exemplar.draw.figures.plots import FittedCurve, interval, plot_curves, plot_plane, plot_ranked
 from exemplar.draw.figures.study_plots import plot_agreement, plot_along, plot_densities, plot_map, plot_rows
 from exemplar.draw.figures.tables import words
@@ -21,18 +21,19 @@ N_ROWS = 12  # concepts on a sheet of exemplars
 @dataclass(frozen=True, eq=False)
 class StudyRecord:
     """A finished study. name, data; scores: all of them; arrays: what it left for figures; published: (score, agent) → what
-    others found on this data."""
+    others found on this data; made_by: who made the data, "people" or "simulated drawers", where that is known."""
 
     name: str
     data: str
     scores: Sequence[Score]
     arrays: Mapping[str, np.ndarray]
     published: Numbers
+    made_by: str = ""
 
     @property
     def drawers(self) -> Drawers:
-        """Who drew: people, or simulated drawers."""
-        return drawers_of(self.data.split(", "))
+        """Who drew: people, or simulated drawers, as the study says; else by the names of the catalogue's data."""
+        return drawers_called(self.made_by) if self.made_by else drawers_of(self.data.split(", "))
 
     def of(self, agent: str, *names: str) -> list[Score]:
         """The overall scores of what is compared, those of these names if any are given."""

@@ -21,13 +21,15 @@ from exemplar.runs import describe_run, load_scores
 LEAD = "Bars and brackets are 95 % intervals, over concepts and, where there are several seeds, over critics."
 
 
-def write_study(folder: Path, title: str, text: str, show: Show, published: Numbers | None = None) -> Path:
+def write_study(
+    folder: Path, title: str, text: str, show: Show, published: Numbers | None = None, made_by: str = ""
+) -> Path:
     """`index.html` in a study's run folder, and figures/NAME.png and .svg.
 
     title, text: of the page, what it asks; show: its figures (`studies.SHOW` has those of each study by name); published: what
-    others found on this data.
+    others found on this data; made_by: who made the data, people or simulated drawers.
     """
-    record = read_study(folder, published)
+    record = replace(read_study(folder, published), made_by=made_by)
     figures = [
         Figure.of_plot(shown.figure, shown.caption, name=shown.name, pixels=shown.pixels) for shown in show(record)
     ]
