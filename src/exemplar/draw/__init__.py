@@ -119,6 +119,26 @@ OWN = (
 )
 See = Annotated[Spaces, Option(f"A critic for diversity and originality: {OWN}; may be repeated.")]
 Recognise = Annotated[Spaces, Option("A critic for recognizability, likewise; may be repeated.")]
+Unbiased = Annotated[bool, Option("Correct diversity for the number of drawings (c4), so that few compare with many.")]
+Ways = Annotated[
+    Names,
+    Option("Among how many concepts a drawing is named, a number or all; may be repeated. 20 and all unless given."),
+]
+Episodes = Annotated[int, Option("Episodes to sample beside the closed form of recognizability, as papers do.", low=0)]
+Concepts = Annotated[
+    Names,
+    Option(
+        "Only these concepts: a name (may be repeated), a file with one name per line, or a number of them, chosen at "
+        "random by the seed."
+    ),
+]
+People = Annotated[
+    bool,
+    Option(
+        "Whether to compare with the data's own drawers; without, there may be more drawings of each concept than theirs.",
+        name="--people/--no-people",
+    ),
+]
 Out = Annotated[Place | None, Option("The run folder; one below runs/draw unless given.")]
 
 
@@ -136,6 +156,11 @@ def score(
     see: See = (),
     recognise: Recognise = (),
     normalise: Normalise = "sample",
+    unbiased: Unbiased = False,
+    ways: Ways = (),
+    episodes: Episodes = 0,
+    concepts: Concepts = (),
+    people: People = True,
     training: Annotated[
         str | None, Option("What the agent was trained on, such as omniglot/weak-train: are there copies of it?")
     ] = None,
@@ -153,6 +178,7 @@ def score(
     >>> round(copies["diversity"]["value"], 6), copies["recognizability_20_way"]["value"]
     (0.0, 1.0)
     """
+    from exemplar.draw.choices import read_ways, read_words
     from exemplar.draw.requests import Request
     from exemplar.draw.scoring import score_request
 
@@ -167,6 +193,11 @@ def score(
         recognise=tuple(recognise or ()),
         training=training,
         normalise=normalise,
+        unbiased=unbiased,
+        ways=read_ways(ways),
+        episodes=episodes,
+        only=read_words(concepts),
+        people=people,
     )
     return score_request(request, who, agent=agent, invert=invert, size=size, out=out)
 
@@ -187,10 +218,16 @@ def compare(
     see: See = (),
     recognise: Recognise = (),
     normalise: Normalise = "sample",
+    unbiased: Unbiased = False,
+    ways: Ways = (),
+    episodes: Episodes = 0,
+    concepts: Concepts = (),
+    people: People = True,
     seed: Seed = 0,
 ) -> Answer:
     """One page about several drawers: the plane, curves, concepts and sheets. The data's own drawers are added if they are
     not among them."""
+    from exemplar.draw.choices import read_ways, read_words
     from exemplar.draw.comparing import compare_request
     from exemplar.draw.requests import Request
 
@@ -204,6 +241,11 @@ def compare(
         see=tuple(see or ()),
         recognise=tuple(recognise or ()),
         normalise=normalise,
+        unbiased=unbiased,
+        ways=read_ways(ways),
+        episodes=episodes,
+        only=read_words(concepts),
+        people=people,
     )
     return compare_request(request, list(who), html, invert=invert, size=size)
 

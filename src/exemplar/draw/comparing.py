@@ -102,7 +102,9 @@ def _score_missing(
 ) -> list[str]:
     """Score who has no run folder yet, and the data's own drawers where they are wanted; gives the names that were added."""
     task, added = request.task, []
-    if add_own and matched_own_rows(task, task.n) is not None:  # with too few drawings nothing is compared with them
+    if (
+        add_own and request.people and matched_own_rows(task, task.n) is not None
+    ):  # with too few drawings nothing is compared with them
         added.append(own_word(task))
     seed, found = request.seed, {}
     for name in [*missing, *added]:

@@ -57,6 +57,8 @@ def read_drawings(
     found = _of_concepts(path, size, said)
     if len(found.shape) != 2:
         raise UserError(f"the drawings in {path} have colour: save them with one channel, ink bright on dark paper")
+    if task.left_out & set(found.concepts):
+        found = found.only(concepts=[name for name in found.concepts if name not in task.left_out])
     names = np.array(found.concepts, dtype=object)
     place = _place(names, task, str(path))
     _check_size(found.shape, task, str(path))
@@ -67,7 +69,7 @@ def read_drawings(
         agent=agent or composed(path.resolve().stem),
         data=task.data.name,
         concept=names[code],
-        exemplar=task.exemplar[place[code]],
+        exemplar=task.exemplar_rows[place[code]],
         index=np.arange(len(code)) - np.searchsorted(code, code),
         seed=0,
         image=255 - images if invert else images,
@@ -217,8 +219,14 @@ def _of_record(
     if (data := composed(found["data"].iloc[0])) != task.data.name:
         raise UserError(f"the drawings in {where} are of {data}, the task is on {task.data.name}: give that --data")
     concept = found["concept"].map({name: composed(name) for name in found["concept"].unique()})
+    if (passed := concept.isin(task.left_out).to_numpy()).any():
+        kept = {name: found[name].to_numpy()[~passed] for name in Drawings.COLUMNS}
+        found, concept = (
+            Drawings.of(**kept, image=found.image[~passed]),
+            concept.astype(object)[~passed].reset_index(drop=True),
+        )
     place = _place(concept, task, where)
-    if (found["exemplar"].to_numpy() != task.exemplar[place]).any():
+    if (found["exemplar"].to_numpy() != task.exemplar_rows[place]).any():
         raise UserError(
             f"{where} was drawn after other exemplars than {task.chosen_by}: give --exemplar as it was then"
         )

@@ -40,11 +40,13 @@ def encode_drawings(
     *,
     training: ConceptSet | None = None,
     store: Store | None = None,
+    with_drawers: bool = True,
     device: str = "auto",
 ) -> EncodedDrawings:
     """One agent's drawings, the data's own, and what the agent was trained on, in every critic's space.
 
-    store: keeps features as they come, so that a killed run resumes; training: to look for copies of it.
+    store: keeps features as they come, so that a killed run resumes; training: to look for copies of it; with_drawers: whether
+    the data's own drawings are wanted, as many as the agent's.
     """
     agents = drawings["agent"].unique().tolist()
     if len(agents) != 1:
@@ -52,7 +54,7 @@ def encode_drawings(
     images = stack(drawings, task)
     k, n = images.shape[:2]
     critics = critics.fix(task.data, images, str(agents[0]), training)
-    own, spaces = matched_own_rows(task, n), (*critics.see, *critics.recognise)
+    own, spaces = matched_own_rows(task, n) if with_drawers else None, (*critics.see, *critics.recognise)
     sets: list[Images] = [task.data, images.reshape(k * n, *images.shape[2:])]
     encoded = encode_all(spaces, sets, device=device, store=store)
     trained: list[np.ndarray | None] = [None] * len(spaces)

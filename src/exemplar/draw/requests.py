@@ -12,10 +12,11 @@ from typing import Any
 
 from exemplar import seeds
 from exemplar.draw.agents import AGENTS, is_agent, make_agent
+from exemplar.draw.choices import check_ways, choose_concepts
 from exemplar.draw.critics import Critics, load_critics
 from exemplar.draw.drawings import arrange_drawings, read_drawings, sample_drawings
 from exemplar.draw.own_drawers import HUMAN, SIMULATED_DRAWERS, claim, refuse_reserved
-from exemplar.draw.scores import ScoreConfig
+from exemplar.draw.scores import DEFAULT, ScoreConfig
 from exemplar.draw.tasks import (
     FEWEST,
     PEOPLE,
@@ -24,6 +25,7 @@ from exemplar.draw.tasks import (
     centre_of,
     make_task,
     matched_own_rows,
+    narrow_task,
     own_drawings,
 )
 from exemplar.errors import UserError, unknown
@@ -39,8 +41,9 @@ SPLITS = {"quickdraw": "test"}  # where the catalogue's default is one that crit
 @dataclass(frozen=True, kw_only=True)
 class Request:
     """The arguments of `draw.score` and `draw.compare` that everyone shares, as the verb's signature declares them; training:
-    what the agent was trained on, DATA or DATA/SPLIT, if copies of it are looked for; see, recognise: names, or in Python
-    whatever `exemplar.spaces.load` takes."""
+    what the agent was trained on, DATA or DATA/SPLIT, if copies of it are looked for; ways: none for the default ones; only:
+    the concepts that are scored, as `choices.choose_concepts` takes them, none for all; people: whether the drawings are
+    compared with the data's own; see, recognise: names, or in Python whatever `exemplar.spaces.load` takes."""
 
     data: str = ""
     split: str | None = None
@@ -52,6 +55,11 @@ class Request:
     recognise: tuple[Any, ...] = ()
     training: str | None = None
     normalise: str = "sample"
+    unbiased: bool = False
+    ways: tuple[int, ...] = ()
+    episodes: int = 0
+    only: tuple[str, ...] = ()
+    people: bool = True
 
     @classmethod
     def of(cls, asked: Mapping[str, Any]) -> Request:
@@ -75,14 +83,39 @@ class Request:
         """For config.json; n: drawings per concept that were compared."""
         found = {field.name: getattr(self, field.name) for field in fields(self)}
         named = {kind: [_say_critic(given) for given in getattr(self, kind)] for kind in ("see", "recognise")}
-        return {**found, **named, "n": n}
+        return {**found, **named, "only": list(self._chosen) if self.only else [], "n": n}
 
     @cached_property
     def config(self) -> ScoreConfig:
-        return ScoreConfig(normalise=self.normalise)
+        return ScoreConfig(
+            ways=self.ways or DEFAULT.ways,
+            normalise=self.normalise,
+            unbiased=self.unbiased,
+            episodes=self.episodes,
+            with_drawers=self.people,
+        )
 
     @cached_property
     def concepts(self) -> ConceptSet:
+        """What is scored of the data; a mistake in what was asked is found before anything else is loaded."""
+        data = self._whole.only(concepts=self._chosen) if self.only else self._whole
+        if data.n_concepts < 2:
+            raise UserError(f"Recognizability needs at least 2 concepts; {data.name} has {data.n_concepts}.")
+        check_ways(self.ways, data)
+        return data
+
+    @property
+    def _most_of_some(self) -> int | None:
+        """As many drawings as there are of each of some concepts, besides the exemplar; None where all are asked for."""
+        return max(int(self.concepts.counts.min()) - 1, 0) or None if self.only else None
+
+    @cached_property
+    def _chosen(self) -> tuple[str, ...]:
+        """The names of the concepts that were asked for."""
+        return choose_concepts(self._whole, self.only, self.seed)
+
+    @cached_property
+    def _whole(self) -> ConceptSet:
         """The data, each image decoded once."""
         _ = self.config  # a mistake in it is found before anything is loaded
         if self.exemplar == KEPT:
@@ -93,7 +126,7 @@ class Request:
     def critics(self) -> Critics:
         """Each network loaded once, and refused if it was trained on these concepts."""
         chosen = {"see": self.see, "recognise": self.recognise}
-        critics = load_critics(self.concepts, allow_seen=self.allow_seen, **chosen)
+        critics = load_critics(self._whole, allow_seen=self.allow_seen, **chosen)
         critics.find_seen(self.concepts)
         return critics
 
@@ -109,10 +142,10 @@ class Request:
             how, _, name = self.exemplar.partition(":")
             centred = how == "centre"
             task = make_task(
-                data,
+                self._whole,
                 exemplar=how if centred else self.exemplar,
-                space=critics.find(name or centre_of(data)) if centred else None,
-                n=self.n,
+                space=critics.find(name or centre_of(self._whole)) if centred else None,
+                n=self.n or self._most_of_some,
                 rng=seeds.rng("exemplars", self.seed),
             )
             if task.n < FEWEST:
@@ -120,7 +153,9 @@ class Request:
                     f"{task.drawers} made only {task.n} drawings of some concept of {data.name} besides the exemplar: say with "
                     "--n how many to compare, and nothing is compared with them"
                 )
-        matched_own_rows(task, task.n)  # before anyone draws more than can be compared
+        task = narrow_task(task, self._chosen) if self.only else task
+        if self.people:
+            matched_own_rows(task, task.n)  # before anyone draws more than can be compared
         return task
 
     @cached_property

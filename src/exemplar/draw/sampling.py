@@ -31,7 +31,7 @@ class SampledDrawings(Answer):
 def sample_into_folder(
     agent: Any, data: str, split: str | None, exemplar: str, n: int | None, out: Path | str | None, seed: int
 ) -> SampledDrawings:
-    request = Request(data=data, split=split, exemplar=exemplar, n=n, seed=seed)
+    request = Request(data=data, split=split, exemplar=exemplar, n=n, seed=seed, people=False)
     task = request.task
     said: list[str] = []
     drawings = find_drawings(agent, task, seed=seed, said=said)

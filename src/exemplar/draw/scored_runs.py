@@ -17,7 +17,7 @@ from exemplar.draw.tasks import PEOPLE, SIMULATED
 from exemplar.errors import UserError, shortened
 from exemplar.files import npz_names, read_npz
 from exemplar.records import Score
-from exemplar.runs import describe_run, load_scores
+from exemplar.runs import describe_run, load_scores, plain
 
 COMMAND = "draw score"
 SCORED = "scored.npz"  # what a page needs besides the tables
@@ -88,8 +88,12 @@ class ScoredRun:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """How it was scored: how features are normalised, how often resampled, …"""
-        return dict(self.about["config"].get("scores", {}))
+        """How it was scored: how features are normalised, how often resampled, …; what an older run did not know has its
+        default."""
+        from exemplar.draw.scores import DEFAULT
+
+        defaults: dict[str, Any] = plain(DEFAULT)
+        return defaults | dict(self.about["config"].get("scores", {}))
 
     @cached_property
     def _best(self) -> dict[tuple[str, str], Score]:

@@ -11,13 +11,13 @@ here loads a file or a network."""
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from exemplar import seeds, stats
-from exemplar.draw.measures import ceiling, originality, sides
+from exemplar.draw.measures import ceiling, diversity, originality, sides
 from exemplar.draw.measures.differences import Headline, headline, to_arrays
 from exemplar.draw.measures.distance import measure_distance
 from exemplar.draw.measures.features import CriticFeatures, EncodedDrawings
@@ -35,6 +35,7 @@ __all__ = ["CriticFeatures", "EncodedDrawings", "ScoreConfig", "ScoredDrawings",
 NORMALISATIONS = ("sample", "people")
 MEASURES = 2  # counted up where a score is computed in another way, so that no earlier run is taken for the same
 WITH_DIFFERENCES = re.compile(r"diversity|recognizability_\w+_way|originality|copy_rate")  # between drawers, in pairs
+SHORTFALL = 0.02  # of a standard deviation of few drawings: less is not worth a warning (13 drawings)
 
 
 @dataclass(frozen=True)
@@ -45,8 +46,9 @@ class ScoreConfig:
     features, as published) or "people" (one number from the drawings of the data's own drawers, the same for every agent).
     unbiased: correct diversity for the number of drawings (c4). n_bins: of the generalization curve. n_neighbours, n_splits:
     of precision, recall, density and coverage; how often the drawers are halved. copy_level: the share of the drawers'
-    drawings that count as copies. episodes: sampled ones to set beside the closed form, 0 for none. reference: the frozen
-    scale of the distance to people, None for the drawers' own spread over concepts."""
+    drawings that count as copies. episodes: sampled ones to set beside the closed form, 0 for none. with_drawers: whether the
+    drawings are compared with the data's own. reference: the frozen scale of the distance to people, None for the drawers'
+    own spread over concepts."""
 
     ways: tuple[int, ...] = (20, 0)
     n_replicates: int = 1000
@@ -57,6 +59,7 @@ class ScoreConfig:
     n_splits: int = 10
     copy_level: float = 0.01
     episodes: int = 0
+    with_drawers: bool = True
     reference: Reference | None = None
 
     def __post_init__(self) -> None:
@@ -64,6 +67,12 @@ class ScoreConfig:
             raise unknown("normalisation", self.normalise, NORMALISATIONS)
         if not self.ways:
             raise UserError("recognizability needs a number of ways: give at least one, 0 for all concepts")
+        if any(way < 0 or way == 1 for way in self.ways):
+            raise UserError(f"recognizability needs 2 ways or more, or 0 for all concepts, got {self.ways}")
+        if self.normalise == "people" and not self.with_drawers:
+            raise UserError(
+                "features cannot be divided by people's spread where nothing is compared with people: choose one"
+            )
 
 
 DEFAULT = ScoreConfig()
@@ -114,7 +123,12 @@ def score_features(encoded: EncodedDrawings, config: ScoreConfig = DEFAULT, *, s
     k, notes = len(encoded.concepts), []
     if k < 2:
         raise UserError("Recognizability needs at least 2 concepts; this set has 1.")
-    if encoded.makers is None:
+    if not config.with_drawers:
+        encoded = encoded.without_drawers()
+        notes.append(
+            f"nothing is compared with {encoded.drawers}, as asked: scores that need their drawings are left out"
+        )
+    elif encoded.makers is None:
         too_few = f"{encoded.drawers} made fewer than 3 drawings of some concept besides the exemplar"
         if config.normalise == "people":
             raise UserError(f"{too_few}: features cannot be divided by their spread, choose the normalisation sample")
@@ -122,6 +136,8 @@ def score_features(encoded: EncodedDrawings, config: ScoreConfig = DEFAULT, *, s
     ways = tuple(way for way in config.ways if way <= k) or (0,)
     if set(config.ways) - set(ways):
         notes.append(f"there are {k} concepts: recognizability among more than these is left out")
+    if shortfall := _shortfall(encoded, config):
+        notes.append(shortfall)
     how = in_words(config.normalise, encoded.drawers) + (", unbiased" if config.unbiased else "")
     see = [sides.normalised(features, config.normalise) for features in encoded.see]
     n_critics = max(len(see), len(encoded.recognise))
@@ -158,7 +174,7 @@ def score_features(encoded: EncodedDrawings, config: ScoreConfig = DEFAULT, *, s
             for name, found in compare_curves(mine, theirs).items()
         ]
     if config.episodes:
-        beside.append(_sampled_score(encoded, config, seed))
+        beside += _sampled_scores(encoded, ways, config.episodes, seed)
     return ScoredDrawings(
         encoded.agent,
         encoded.concepts,
@@ -217,10 +233,27 @@ def _scores_beside_drawers(
     return found + sides.reliability_scores(encoded, drawers, halves, ways, resamples)
 
 
-def _sampled_score(encoded: EncodedDrawings, config: ScoreConfig, seed: int) -> Score:
-    """Recognizability by sampled episodes, to be compared with the closed form."""
-    first, k = encoded.recognise[0], len(encoded.concepts)
-    ways = next((way for way in config.ways if 0 < way <= k), k)
-    shares = sample_episodes(first.drawn, first.exemplars, ways, config.episodes, rng=seeds.rng("episodes", seed))
-    name, found = f"recognizability_{ways}_way_sampled", stats.mean_share(shares)
-    return Score.of(name, found, agent=encoded.agent, space=first.space, variant=encoded.chosen_by)
+def _shortfall(encoded: EncodedDrawings, config: ScoreConfig) -> str:
+    """By how much diversity is low at this number of drawings; nothing where that is little, or corrected."""
+    n = encoded.see[0].drawn.shape[1]
+    low = 1 - diversity.c4(n)
+    if config.unbiased or low < SHORTFALL:
+        return ""
+    return (
+        f"a standard deviation of {n} drawings is too small, on average by {low:.0%}, and so are diversity and diversity_raw: "
+        f"compare them with those of {n} drawings only, or give --unbiased, which corrects them"
+    )
+
+
+def _sampled_scores(encoded: EncodedDrawings, ways: Sequence[int], episodes: int, seed: int) -> Iterator[Score]:
+    """Recognizability by sampled episodes, the same for every critic, to be compared with the closed form: mean over critics,
+    with an interval over episodes. Among all concepts there is nothing to sample but drawings: only where it is alone."""
+    k = len(encoded.concepts)
+    for place, way in enumerate([way for way in ways if way] or [k]):
+        of_way = () if place == 0 else (way,)  # the first as it was when there was but one
+        shares = [
+            sample_episodes(seen.drawn, seen.exemplars, way, episodes, rng=seeds.rng("episodes", seed, *of_way))
+            for seen in encoded.recognise
+        ]
+        name, text = f"recognizability_{way}_way_sampled", f"{encoded.chosen_by}, interval over episodes"
+        yield Score.of(name, stats.mean_share(np.mean(shares, axis=0)), agent=encoded.agent, variant=text)

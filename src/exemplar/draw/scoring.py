@@ -185,7 +185,7 @@ def compute_scores(
 ) -> ScoredDrawings:
     """Every score of one agent's drawings, nothing written: encoded first, then scored."""
     seen = critics.find_seen(task.data)
-    encoded = encode_drawings(drawings, task, critics, training=training, store=store)
+    encoded = encode_drawings(drawings, task, critics, training=training, store=store, with_drawers=config.with_drawers)
     found = score_features(encoded, config, seed=seed)
     notes = [*critics.warnings, *seen.warnings]
     if seen.concepts:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -26,13 +27,15 @@ class DrawingTask:
     """One exemplar per concept, n drawings asked of each.
 
     data: the concepts, k of them, and what its own drawers drew; exemplar: (k,) rows of data, in the order of its concepts;
-    chosen_by: "centre in simclr-omniglot-released-s0", "drawer drawer04" or "random".
+    chosen_by: "centre in simclr-omniglot-released-s0", "drawer drawer04" or "random". whole: the task that this is a part of,
+    where only some of its concepts were asked for.
     """
 
     data: ConceptSet
     exemplar: np.ndarray
     chosen_by: str
     n: int
+    whole: DrawingTask | None = None
 
     @property
     def concepts(self) -> tuple[str, ...]:
@@ -42,6 +45,18 @@ class DrawingTask:
     def drawers(self) -> str:
         """Who made the data: people, or simulated drawers where the package drew it."""
         return SIMULATED if self.data.simulated else PEOPLE
+
+    @property
+    def exemplar_rows(self) -> np.ndarray:
+        """(k,) rows of the whole data, as records have them: the same whether all concepts were asked for or some."""
+        if self.whole is None:
+            return self.exemplar
+        return self.whole.exemplar[[self.whole.concepts.index(name) for name in self.concepts]]
+
+    @property
+    def left_out(self) -> frozenset[str]:
+        """Concepts of the whole data that were not asked for: drawings of these are passed over."""
+        return frozenset(self.whole.concepts if self.whole else ()) - frozenset(self.concepts)
 
     @cached_property
     def exemplars(self) -> np.ndarray:
@@ -97,6 +112,14 @@ def make_task(
     return DrawingTask(data, rows, chosen_by, fewest - 1 if n is None else n)
 
 
+def narrow_task(task: DrawingTask, concepts: Collection[str]) -> DrawingTask:
+    """The task on some of its concepts, with the same exemplars."""
+    places = [place for place, name in enumerate(task.concepts) if name in concepts]
+    inside = np.isin(task.data.concept.code, places)
+    row = np.cumsum(inside) - 1  # of each image that stays, among those that do
+    return replace(task, data=task.data.subset(inside), exemplar=row[task.exemplar[places]], whole=task)
+
+
 def centre_of(data: ConceptSet | str) -> str:
     """The name of the space in which exemplars of this data are central unless another is given."""
     return defaults_of(data).centre
@@ -139,7 +162,7 @@ def matched_own_rows(task: DrawingTask, n: int) -> np.ndarray | None:
     if n > n_own:
         raise UserError(
             f"{task.drawers} made {n_own} drawings of some concept besides the exemplar, not {n}, and scores depend on the "
-            f"number: ask for {n_own} or fewer"
+            f"number: ask for {n_own} or fewer, or compare nothing with {task.drawers} (--no-people)"
         )
     return own_rows(task, n)
 
@@ -151,7 +174,7 @@ def as_drawings(images: np.ndarray, task: DrawingTask, *, agent: str, seed: int 
         agent=agent,
         data=task.data.name,
         concept=np.repeat(np.array(task.concepts, dtype=object), n),
-        exemplar=np.repeat(task.exemplar, n),
+        exemplar=np.repeat(task.exemplar_rows, n),
         index=np.tile(np.arange(n), k),
         seed=seed,
         image=as_bytes(images.reshape(k * n, *images.shape[2:])),

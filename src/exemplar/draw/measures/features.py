@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -37,3 +37,8 @@ class EncodedDrawings:
     makers: np.ndarray | None
     chosen_by: str
     drawers: str
+
+    def without_drawers(self) -> EncodedDrawings:
+        """The same with none of the data's own drawings."""
+        see, recognise = (tuple(replace(one, drawers=None) for one in kind) for kind in (self.see, self.recognise))
+        return replace(self, see=see, recognise=recognise, makers=None)
