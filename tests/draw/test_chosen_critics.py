@@ -163,7 +163,7 @@ def test_the_very_images_are_found_under_other_names(tmp_path: Path, exemplar: A
     words = ("draw", "score", "copies", "--data", str(folder), "--exemplar", "random", "--n", "3")
     words = (*words, "--see", "simclr-glyphs-s0", "--recognise", "protonet-glyphs-s0")
     sentence = mistake(exemplar(*words, cwd=tmp_path))
-    assert "trained on 30 of these 30 images of things, which are in glyphs/weak-train" in sentence
+    assert "were trained on 30 of these 30 images of things, which are in glyphs/weak-train" in sentence
     found = exemplar(*words, "--allow-seen", "--json", cwd=tmp_path).json()
     assert (found["seen_concepts"], found["seen_images"]) == (6, 30)
     assert any("trained on 6 of these 6 concepts" in warning for warning in found["warnings"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -297,5 +298,13 @@ def test_a_compared_run_by_an_object_cannot_be_asked_for_by_name(mine: str) -> N
         ex.draw.compare([scored, "copies"])
 
 
-def test_that_saving_rounds_is_said() -> None:
-    assert "bfloat16" in (ex.spaces.save_space.__doc__ or "")
+def test_saving_rounds_as_its_docstring_says(tmp_path: Path) -> None:
+    assert "rounded to bfloat16" in (ex.spaces.save_space.__doc__ or "")
+    network, card = ex.spaces.load_network("simclr-glyphs-s0", room="spaces")
+    for weights in network.parameters():
+        weights.data *= 1 + 2e-3 * torch.rand(weights.shape, generator=torch.Generator().manual_seed(0))
+    ex.spaces.save_space(tmp_path, network, replace(card, name="mine"))
+    images = ex.load("glyphs").images[:50]
+    given = ex.spaces.NetworkSpace("given", network, card.input, card.layer).encode(images)
+    loaded = ex.spaces.load(f"{tmp_path}/mine").encode(images)
+    assert 0 < np.linalg.norm(given - loaded) < 0.03 * np.linalg.norm(given)

@@ -62,7 +62,7 @@ def find_seen(spaces: Iterable[Space], data: ConceptSet, *, allow_seen: bool = F
         cards[key] = card
         groups.setdefault(key, [])
         groups[key] += [space.name] if space.name not in groups[key] else []
-    found = [_compare(cards[key], shortened(names, 2), data, allow_seen) for key, names in groups.items()]
+    found = [_compare(cards[key], _were_trained(names), data, allow_seen) for key, names in groups.items()]
     concepts = [one.concepts for one in found if one.concepts is not None]
     images = [one.images for one in found if one.images is not None]
     unknown |= len(concepts) < len(found)
@@ -74,8 +74,13 @@ def find_seen(spaces: Iterable[Space], data: ConceptSet, *, allow_seen: bool = F
     )
 
 
+def _were_trained(names: list[str]) -> str:
+    """How a sentence about spaces begins."""
+    return f"{names[0]} was trained" if len(names) == 1 else f"{' and '.join(names)} were trained"
+
+
 def _compare(card: Card, who: str, data: ConceptSet, allow_seen: bool) -> Seen:
-    """Of one training set. who: the spaces that were trained on it."""
+    """Of one training set. who: the spaces that were trained on it, as a sentence begins."""
     trained, own = family_of_card(card), SAME_IMAGES.get(data.family, data.family)
     known = set(card.concepts)
     names = [
@@ -86,7 +91,7 @@ def _compare(card: Card, who: str, data: ConceptSet, allow_seen: bool) -> Seen:
             return Seen(0, None)
         if names and not allow_seen:
             raise UserError(
-                f"{who} was trained on {len(names)} of these {data.n_concepts} concepts of {data.name} "
+                f"{who} on {len(names)} of these {data.n_concepts} concepts of {data.name} "
                 f"({shortened(names, 3)}): {ALLOW}"
             )
         return Seen(len(names), None)
@@ -94,8 +99,9 @@ def _compare(card: Card, who: str, data: ConceptSet, allow_seen: bool) -> Seen:
     n = None if same is None else int(same.sum())
     if same is not None and n and n > ACCIDENT * len(data):
         if not allow_seen:
+            called = f" ({len(names)} of its {data.n_concepts} concepts have names of that set, too)" if names else ""
             raise UserError(
-                f"{who} was trained on {n} of these {len(data)} images of {data.name}, which are in {card.data}: {ALLOW}"
+                f"{who} on {n} of these {len(data)} images of {data.name}, which are in {card.data}{called}: {ALLOW}"
             )
         return Seen(len(np.unique(data.concept.code[same])), n)
     if not names:
@@ -106,7 +112,7 @@ def _compare(card: Card, who: str, data: ConceptSet, allow_seen: bool) -> Seen:
         else "no image is the same, but copies that were resized or redrawn are not found that way"
     )
     sentence = (
-        f"{len(names)} of these {data.n_concepts} concept names ({shortened(names, 3)}) are names that {who} was trained on; "
+        f"{len(names)} of these {data.n_concepts} concept names ({shortened(names, 3)}) are names that {who} on; "
         f"whether the drawings are the same ones is unknown ({checked})"
     )
     return Seen(None, n, (sentence,))
