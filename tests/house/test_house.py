@@ -168,7 +168,8 @@ def test_nothing_is_unpickled():
 
 def test_there_is_no_global_randomness():
     words = ("np.random.seed", "np.random.rand", "random.random(", "torch.manual_seed")
-    allowed = {("loop.py", "torch.manual_seed")}  # a network's first weights come from torch's own generator, forked
+    # a network's first weights come from torch's own generator, forked; a user's code may use it, and finds it seeded
+    allowed = {("loop.py", "torch.manual_seed"), ("user_code.py", "torch.manual_seed")}
     found = {(p.name, w) for p in PACKAGE.rglob("*.py") for w in words if w in p.read_text(encoding="utf-8")}
     assert found <= allowed
 

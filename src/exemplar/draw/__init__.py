@@ -111,8 +111,13 @@ AllowSeen = Annotated[bool, Option("Allow critics that were trained on these con
 Normalise = Annotated[
     str,
     Option(
-        "What features are divided by: sample, each drawing's own deviation, or people, the spread of all of theirs."
+        "What features are divided by: sample, each drawing's own deviation, or people, the spread of all drawings by the "
+        "data's own drawers, people or simulated."
     ),
+]
+Match = Annotated[
+    bool,
+    Option("Bring people's drawings to the agent's resolution and stroke before both are judged; the result says so."),
 ]
 OWN = (
     "a name, FOLDER/NAME, file.py:function, module:function, a stage as efficientnet-lite0/head, pixels or features.npz"
@@ -161,10 +166,12 @@ def score(
     episodes: Episodes = 0,
     concepts: Concepts = (),
     people: People = True,
+    match: Match = False,
     training: Annotated[
         str | None, Option("What the agent was trained on, such as omniglot/weak-train: are there copies of it?")
     ] = None,
     out: Out = None,
+    all_scores: Annotated[bool, Option("Print every score, not only the six that matter most.", name="--all")] = False,
     seed: Seed = 0,
 ) -> ScoredAnswer:
     """How diverse, recognizable and original drawings are, whoever made them, and how far from people's.
@@ -198,8 +205,9 @@ def score(
         episodes=episodes,
         only=read_words(concepts),
         people=people,
+        match=match,
     )
-    return score_request(request, who, agent=agent, invert=invert, size=size, out=out)
+    return score_request(request, who, agent=agent, invert=invert, size=size, out=out, every=all_scores)
 
 
 @verb
@@ -223,6 +231,7 @@ def compare(
     episodes: Episodes = 0,
     concepts: Concepts = (),
     people: People = True,
+    match: Match = False,
     seed: Seed = 0,
 ) -> Answer:
     """One page about several drawers: the plane, curves, concepts and sheets. The data's own drawers are added if they are
@@ -246,6 +255,7 @@ def compare(
         episodes=episodes,
         only=read_words(concepts),
         people=people,
+        match=match,
     )
     return compare_request(request, list(who), html, invert=invert, size=size)
 

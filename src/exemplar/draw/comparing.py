@@ -11,6 +11,7 @@ from typing import Any
 from exemplar.answers import Answer
 from exemplar.draw.figures.comparison import named_runs, write_comparison
 from exemplar.draw.figures.drawers import drawers_called
+from exemplar.draw.matching import match_all
 from exemplar.draw.own_drawers import HUMAN, SIMULATED_DRAWERS
 from exemplar.draw.pairing import CORRECTED, as_json, format_differences, pair_runs
 from exemplar.draw.requests import Request, find_drawings, own_word
@@ -45,8 +46,10 @@ def compare_request(
                 "drawn, and how."
             )
         request = Request.of(before)
-    missing = [name for name in names if name not in scored]
     own = any(name in OWN or (name in scored and is_own_run(scored[name])) for name in names)
+    if request.match:  # everyone in one format, so everyone again
+        scored = {}
+    missing = [name for name in names if name not in scored]
     warnings: list[str] = []
     if missing or not own:
         missing += _score_missing(request, names, missing, not own, scored, warnings, invert=invert, size=size)
@@ -112,6 +115,8 @@ def _score_missing(
     if not found:
         return added
     task = replace(task, n=min(stacked_number(drawings, task) for drawings in found.values()))
+    if request.match:
+        task = match_all(task, found)
     for name, drawings in found.items():
         scored[name], _, said = score_into_run(drawings, request, task, None)
         warnings += [sentence for sentence in said if sentence not in warnings]

@@ -55,7 +55,9 @@ def encode_drawings(
     k, n = images.shape[:2]
     critics = critics.fix(task.data, images, str(agents[0]), training)
     own, spaces = matched_own_rows(task, n) if with_drawers else None, (*critics.see, *critics.recognise)
-    sets: list[Images] = [task.data, images.reshape(k * n, *images.shape[2:])]
+    sets: list[Images] = [task.judged_data, images.reshape(k * n, *images.shape[2:])]
+    if task.judged_in is not None:
+        sets.append(task.judged_exemplars)
     encoded = encode_all(spaces, sets, device=device, store=store)
     trained: list[np.ndarray | None] = [None] * len(spaces)
     if training is not None:
@@ -65,11 +67,11 @@ def encode_drawings(
         CriticFeatures(
             space.name,
             drawn.reshape(k, n, -1),
-            data[task.exemplar],
+            exemplars[0] if exemplars else data[task.exemplar],
             None if own is None else data[own],
             seen_in_training,
         )
-        for space, (data, drawn), seen_in_training in zip(spaces, encoded, trained, strict=True)
+        for space, (data, drawn, *exemplars), seen_in_training in zip(spaces, encoded, trained, strict=True)
     )
     return _gather(features, task, critics, str(agents[0]), own)
 

@@ -43,7 +43,8 @@ class Request:
     """The arguments of `draw.score` and `draw.compare` that everyone shares, as the verb's signature declares them; training:
     what the agent was trained on, DATA or DATA/SPLIT, if copies of it are looked for; ways: none for the default ones; only:
     the concepts that are scored, as `choices.choose_concepts` takes them, none for all; people: whether the drawings are
-    compared with the data's own; see, recognise: names, or in Python whatever `exemplar.spaces.load` takes."""
+    compared with the data's own; see, recognise: names, or in Python whatever `exemplar.spaces.load` takes; match:
+    whether the data's own drawings are brought to the agent's format before both are judged."""
 
     data: str = ""
     split: str | None = None
@@ -60,6 +61,11 @@ class Request:
     episodes: int = 0
     only: tuple[str, ...] = ()
     people: bool = True
+    match: bool = False
+
+    def __post_init__(self) -> None:
+        if isinstance(self.data, Path):
+            object.__setattr__(self, "data", str(self.data))
 
     @classmethod
     def of(cls, asked: Mapping[str, Any]) -> Request:
@@ -120,7 +126,8 @@ class Request:
         _ = self.config  # a mistake in it is found before anything is loaded
         if self.exemplar == KEPT:
             return self._kept_task.data
-        return load(self.data, self.split or SPLITS.get(self.data)).in_memory()
+        split = self.split or (SPLITS.get(self.data) if isinstance(self.data, str) else None)
+        return load(self.data, split).in_memory()
 
     @cached_property
     def critics(self) -> Critics:

@@ -87,6 +87,11 @@ class ScoredRun:
         return dict(self.about["config"].get("critics", {}))
 
     @property
+    def judged_in(self) -> dict[str, Any] | None:
+        """The format that the data's own drawings were brought to, None for their own."""
+        return self.about["config"].get("match")
+
+    @property
     def settings(self) -> dict[str, Any]:
         """How it was scored: how features are normalised, how often resampled, …; what an older run did not know has its
         default."""
@@ -227,6 +232,11 @@ def _check_same(one: ScoredRun, other: ScoredRun) -> None:
         few = min(one.n, other.n)
         raise UserError(
             f"{pair}, at {one.n} and {other.n} drawings per concept: score both at {few}, since diversity depends on it"
+        )
+    if one.judged_in != other.judged_in:
+        raise UserError(
+            f"{pair}, the data's own drawings were judged in another format for each: compare them with --match and --data, "
+            "which brings everyone to one"
         )
     if one.critics != other.critics:
         names = [{name for critics in run.critics.values() for name in critics} for run in (one, other)]

@@ -33,7 +33,7 @@ from exemplar.records import Score, Scores
 __all__ = ["CriticFeatures", "EncodedDrawings", "ScoreConfig", "ScoredDrawings", "score_features"]
 
 NORMALISATIONS = ("sample", "people")
-MEASURES = 2  # counted up where a score is computed in another way, so that no earlier run is taken for the same
+MEASURES = 3  # counted up where a score is computed in another way, so that no earlier run is taken for the same
 WITH_DIFFERENCES = re.compile(r"diversity|recognizability_\w+_way|originality|copy_rate")  # between drawers, in pairs
 SHORTFALL = 0.02  # of a standard deviation of few drawings: less is not worth a warning (13 drawings)
 
@@ -159,6 +159,9 @@ def score_features(encoded: EncodedDrawings, config: ScoreConfig = DEFAULT, *, s
             )  # fmt: skip
             beside += distance.scores
         beside += _scores_beside_drawers(encoded, own, drawers, references, ways[0], resamples, config, seed)
+        for measure in sides.drawer_measures(encoded, drawers, ways, how, config.copy_level):
+            theirs_overall = to_scores(measure, encoded.drawers, encoded.concepts)
+            beside += [row for row in theirs_overall if not row.concept and not row.space]
     scores = [row for measure in found for row in to_scores(measure, encoded.agent, encoded.concepts)]
 
     def curve(side: Side) -> Curve:

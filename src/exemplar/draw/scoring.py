@@ -16,9 +16,12 @@ from exemplar.answers import Answer, by_name, format_pairs, format_scores
 from exemplar.draw.critics import Critics
 from exemplar.draw.drawings import find_warnings, stack
 from exemplar.draw.encoding import encode_drawings
+from exemplar.draw.headlines import format_headlines
+from exemplar.draw.matching import check_match, describe_match, find_format_warning
 from exemplar.draw.measures.distance import NULL, P
 from exemplar.draw.measures.sides import distance_name
 from exemplar.draw.measures.told_apart import null_words
+from exemplar.draw.mistakes import describe_copied, find_wrong_concepts
 from exemplar.draw.own_drawers import claim
 from exemplar.draw.requests import Request, find_drawings
 from exemplar.draw.scored_runs import SCORED, read_notes
@@ -27,11 +30,13 @@ from exemplar.draw.tasks import PEOPLE, SIMULATED, DrawingTask
 from exemplar.errors import UserError
 from exemplar.files import check_folder, write_npz
 from exemplar.images.concepts import ConceptSet
+from exemplar.images.formats import measure_format
 from exemplar.records import Drawings, Score, Scores
 from exemplar.runs import load_scores, open_run, plain
 from exemplar.store import Store
 
 RUNS = Path("runs/draw")
+FIRST_LINES = ("match", "critics", "critics_chosen")  # of what was asked: they stand above the table
 NAME = 60  # letters of an agent's name in its folder's: file systems take no more than 255 bytes
 
 
@@ -53,8 +58,9 @@ def score_request(
     invert: bool,
     size: int | None,
     out: Path | str | None,
+    every: bool = False,
 ) -> ScoredAnswer:
-    """Whatever a user names, scored into a run folder."""
+    """Whatever a user names, scored into a run folder. every: whether the text has all scores, not only the headlines."""
     started = time.monotonic()
     folder = None if out is None else Path(out).expanduser()
     if folder is not None:
@@ -69,12 +75,12 @@ def score_request(
         values["verdict"] = about["verdict"] = verdict
     values |= {"seconds": round(time.monotonic() - started, 2), "run": str(folder)}
     critics = {f"critics that {kind}": ", ".join(names) for kind, names in about["critics"].items()}
-    facts = {key: value for key, value in about.items() if value not in (None, 0) and not key.startswith("critics")}
+    facts = {key: value for key, value in about.items() if value not in (None, 0) and key not in FIRST_LINES}
     if about["seen_concepts"] is None:
         facts["seen concepts"] = "unknown: names do not tell what the critics were trained on"
-    text = (
-        f"{about['critics_chosen']}\n\n{format_scores(overall)}\n\n{format_pairs({**facts, **critics, 'run': folder})}"
-    )
+    first = "\n".join(about[key] for key in FIRST_LINES if key != "critics" and about[key])
+    table = format_scores(overall) if every else format_headlines(overall, about["agent"], request.task.drawers)
+    text = f"{first}\n\n{table}\n\n{format_pairs({**facts, **critics, 'run': folder})}"
     return ScoredAnswer(
         values=values, text=text, scores=scores, warnings=warnings, folder=folder, overall=tuple(overall)
     )
@@ -103,6 +109,10 @@ def score_into_run(
     """
     warnings, n, critics = find_warnings(drawings, task), stacked_number(drawings, task), request.critics
     task = replace(task, n=n)
+    if request.match:
+        check_match(critics)
+    if request.match and task.judged_in is None:
+        task = replace(task, judged_in=measure_format(drawings.image))
     folder = score_drawings(
         drawings,
         task,
@@ -118,6 +128,7 @@ def score_into_run(
     about |= {"exemplar": task.chosen_by, "n": n, "concepts": len(task.concepts), "critics": critics.names}
     seen = critics.find_seen(task.data)
     about |= {"critics_chosen": critics.chosen, "seen_concepts": seen.concepts, "seen_images": seen.images}
+    about |= {"match": None if task.judged_in is None else describe_match(task)}
     return folder, about, (*warnings, *read_notes(folder))
 
 
@@ -139,7 +150,7 @@ def score_drawings(
     (k, n, h, w) uint8, and `ScoredDrawings.arrays()`. What cannot be scored leaves nothing behind.
     """
     critics.find_seen(task.data)  # before a folder is made
-    drawings = claim(drawings, task)
+    drawings = claim(drawings, replace(task, data=task.judged_data))
     images = stack(drawings, task)
     agent = str(drawings["agent"].iloc[0])
     critics = critics.fix(task.data, images, agent, training)
@@ -158,6 +169,8 @@ def score_drawings(
         "scores": config,
         "measures": MEASURES,
     }
+    if task.judged_in is not None:
+        identity["match"] = task.judged_in.plain()
     data = {task.data.name: task.data.fingerprint}
     if training is not None:
         identity["training"] = training.fingerprint
@@ -187,10 +200,14 @@ def compute_scores(
     seen = critics.find_seen(task.data)
     encoded = encode_drawings(drawings, task, critics, training=training, store=store, with_drawers=config.with_drawers)
     found = score_features(encoded, config, seed=seed)
+    matched = task.judged_in is not None
     notes = [*critics.warnings, *seen.warnings]
+    notes.append(describe_match(task) if matched else find_format_warning(drawings, task, critics, encoded))
+    notes.append(find_wrong_concepts(encoded.recognise[0], encoded.agent, encoded.concepts))
+    notes += describe_copied(stack(drawings, task), task, encoded.agent)
     if seen.concepts:
         notes.append(f"the critics were trained on {seen.concepts} of these {len(task.concepts)} concepts")
-    return replace(found, notes=(*notes, *found.notes))
+    return replace(found, notes=(*filter(None, notes), *found.notes))
 
 
 def overall_scores(folder: Path) -> list[Score]:

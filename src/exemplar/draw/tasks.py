@@ -11,6 +11,7 @@ import numpy as np
 from exemplar.draw.default_critics import defaults_of
 from exemplar.errors import UserError, shortened, unknown
 from exemplar.images.concepts import ConceptSet
+from exemplar.images.formats import Format, bring_to
 from exemplar.records import Drawings
 from exemplar.spaces.encoding import encode_kept
 from exemplar.spaces.exemplars import central_exemplars, drawer_exemplars, random_exemplars
@@ -28,7 +29,8 @@ class DrawingTask:
 
     data: the concepts, k of them, and what its own drawers drew; exemplar: (k,) rows of data, in the order of its concepts;
     chosen_by: "centre in simclr-omniglot-released-s0", "drawer drawer04" or "random". whole: the task that this is a part of,
-    where only some of its concepts were asked for.
+    where only some of its concepts were asked for; judged_in: the format that the data's own drawings are brought to before
+    critics see them, their own unless given.
     """
 
     data: ConceptSet
@@ -36,6 +38,7 @@ class DrawingTask:
     chosen_by: str
     n: int
     whole: DrawingTask | None = None
+    judged_in: Format | None = None
 
     @property
     def concepts(self) -> tuple[str, ...]:
@@ -62,6 +65,20 @@ class DrawingTask:
     def exemplars(self) -> np.ndarray:
         """(k, h, w) uint8, ink 255."""
         return self.data.take(self.exemplar)
+
+    @cached_property
+    def judged_data(self) -> ConceptSet:
+        """The data as critics see it."""
+        return self.data if self.judged_in is None else bring_to(self.data, self.judged_in).in_memory()
+
+    @cached_property
+    def judged_exemplars(self) -> np.ndarray:
+        """(k, h, w) uint8: the exemplars as critics see them. They get the strokes of the drawings but keep their resolution:
+        so drawings are recognised best, and as original as they were (see the study `resolution`)."""
+        if self.judged_in is None:
+            return self.exemplars
+        size = (self.data.shape[0], self.data.shape[1])
+        return bring_to(self.data, replace(self.judged_in, size=size, grain=size)).take(self.exemplar)
 
 
 def make_task(

@@ -80,17 +80,22 @@ CATALOGUE = {
 }
 
 
-def load(name: str, split: str | None = None, *, size: int | None = None) -> ConceptSet:
+def load(name: str | Path, split: str | None = None, *, size: int | None = None) -> ConceptSet:
     """A data set by name; or your own images: a folder with one sub-folder per concept, or an npz of images and concepts.
 
     split: the data set's default unless given; size: resized to this many px per side.
     """
+    if not isinstance(name, str | Path):
+        raise UserError(
+            f"data must be a name, a folder or an npz, not a {type(name).__name__}: save it with numpy.savez, as arrays images "
+            "and concept"
+        )
     if name in CATALOGUE:
-        entry = CATALOGUE[name]
+        entry = CATALOGUE[str(name)]
         return entry.load(split or entry.default, size)
     path = Path(name).expanduser()
     if not os.path.exists(path):  # noqa: PTH110 (which knows names too long for a file system, and says no)
-        raise unknown("data set, folder or file", name, CATALOGUE)
+        raise unknown("data set, folder or file", str(name), CATALOGUE)
     if split is not None:
         raise UserError(f"{name} is your own: it has no splits, leave --split out")
     from exemplar.images.folder import load_folder, load_npz

@@ -259,6 +259,17 @@ def rows_of(record: StudyRecord, names: tuple[str, ...], xlabel: str) -> ShownFi
     return ShownFigure("rows", plot_rows(rows, xlabel=xlabel, published=published), caption)
 
 
+def show_resolution(record: StudyRecord) -> list[ShownFigure]:
+    """The distance of each format to the drawers, as it is and matched."""
+    name = record.drawers.distance
+    rows: dict[str, list[Score]] = {}
+    for score in record.named(name):
+        place, matched, _ = score.agent.partition(", matched")
+        rows.setdefault(place, []).append(replace(score, agent="with --match" if matched else "as it is"))
+    caption = f"The distance to {record.drawers.them} of their own drawings in another format."
+    return [ShownFigure("distances", plot_rows(rows, xlabel=words(name, record.drawers)), caption)]
+
+
 SHOW: dict[str, Show] = {  # study → its figures
     "critics-agree": show_critics,
     "augmentation": show_augmentation,
@@ -272,4 +283,5 @@ SHOW: dict[str, Show] = {  # study → its figures
     "maps": show_maps,
     "data-sets": show_data_sets,
     "known-answers": show_known,
+    "resolution": show_resolution,
 }

@@ -145,6 +145,18 @@ def _value(score: Score) -> float:
     return score.value
 
 
+def resolution(record: StudyRecord) -> str:
+    found = {score.agent: score for score in record.named(record.drawers.distance)}
+    pairs = [(score, found[f"{agent}, matched"]) for agent, score in found.items() if f"{agent}, matched" in found]
+    if not pairs:
+        return ""
+    plain, matched = ([score.value for score in side] for side in zip(*pairs, strict=True))
+    return (
+        f"In another format the drawings of {record.drawers.them} lie {min(plain):.2g} to {max(plain):.2g} from where they "
+        f"were; matched, {min(matched):.2g} to {max(matched):.2g}."
+    )
+
+
 VERDICTS: dict[str, Callable[[StudyRecord], str]] = {
     "critics-agree": critics_agree,
     "augmentation": augmentation,
@@ -158,6 +170,7 @@ VERDICTS: dict[str, Callable[[StudyRecord], str]] = {
     "maps": maps,
     "data-sets": data_sets,
     "known-answers": known_answers,
+    "resolution": resolution,
 }
 
 

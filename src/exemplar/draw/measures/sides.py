@@ -19,6 +19,7 @@ from exemplar.draw.measures.neighbours import copies, nearest, overlap
 from exemplar.draw.measures.recognizability import count_nearer, recognised
 from exemplar.records import Score
 
+CEILING = "ceiling_"  # before the name of a score: it is of the drawers, judged as an agent is
 FEW = 8  # concepts with others in their group, where some have none
 Halves = tuple[np.ndarray, np.ndarray]  # places of each concept's drawings, (k, splits, h) twice
 
@@ -98,6 +99,20 @@ def recognition_measures(encoded: EncodedDrawings, own: Side, ways: Sequence[int
             for seen in encoded.recognise
         ]
         yield Measure("recognizability_hard", among, spaces, np.stack(hard), SHARE, size > 1)
+
+
+def drawer_measures(
+    encoded: EncodedDrawings, drawers: Side, ways: Sequence[int], how: str, level: float
+) -> Iterator[Measure]:
+    """Where the drawers themselves stand, to be set beside an agent. how: the normalisation, in words; level: of copies."""
+    seen, recognise = (tuple(f.space for f in part) for part in (encoded.see, encoded.recognise))
+    after = encoded.chosen_by
+    yield Measure(f"{CEILING}diversity", how, seen, drawers.diversity)
+    yield Measure(f"{CEILING}originality", f"{how}, {after}", seen, drawers.originality)
+    for way in ways:
+        yield Measure(f"{CEILING}recognizability_{way or 'all'}_way", after, recognise, drawers.named(way), SHARE)
+    copied = np.stack([copies(values, values, level) for values in drawers.originality])
+    yield Measure(f"{CEILING}copy_rate", f"as near as only {level:.0%}, by definition", seen, copied, SHARE)
 
 
 def copy_measures(

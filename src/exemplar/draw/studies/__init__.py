@@ -3,7 +3,15 @@
 Whether MAML recognises as ProtoNet does (S7) is a result of the spaces, `maml-vs-protonet`.
 """
 
-from exemplar.draw.studies import coverage, critics_agree, exemplars, known_answers, originality_agrees, people
+from exemplar.draw.studies import (
+    coverage,
+    critics_agree,
+    exemplars,
+    known_answers,
+    originality_agrees,
+    people,
+    resolution,
+)
 from exemplar.draw.studies.augmentation import AUGMENTATION
 from exemplar.draw.studies.centre_and_exemplar import CENTRE_AND_EXEMPLAR
 from exemplar.draw.studies.critics_agree import CRITICS_AGREE
@@ -16,12 +24,13 @@ from exemplar.draw.studies.normalisation import NORMALISATION
 from exemplar.draw.studies.number_of_drawings import NUMBER_OF_DRAWINGS
 from exemplar.draw.studies.originality_agrees import ORIGINALITY_AGREES
 from exemplar.draw.studies.ranked import RANKED
+from exemplar.draw.studies.resolution import RESOLUTION
 
 STUDIES = {
     study.name: study
     for study in (
         CRITICS_AGREE, AUGMENTATION, ORIGINALITY_AGREES, NORMALISATION, CENTRE_AND_EXEMPLAR, CURVE, EXEMPLARS,
-        NUMBER_OF_DRAWINGS, RANKED, MAPS, DATA_SETS, KNOWN_ANSWERS,
+        NUMBER_OF_DRAWINGS, RANKED, MAPS, DATA_SETS, KNOWN_ANSWERS, RESOLUTION,
     )
 }  # fmt: skip
 RESULTS = {
@@ -31,4 +40,5 @@ RESULTS = {
     "draw-originality": originality_agrees.KEPT,
     "draw-known-answers": known_answers.KEPT,
     "draw-coverage": coverage.KEPT,
+    "draw-resolution": resolution.KEPT,
 }

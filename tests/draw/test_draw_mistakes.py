@@ -1,0 +1,143 @@
+"""What scores alone do not show: a shifted order, the exemplars among the drawings, the data's own drawings handed in."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import exemplar as ex
+from exemplar import seeds
+from exemplar.draw.headlines import headline_scores
+from exemplar.draw.measures.features import CriticFeatures
+from exemplar.draw.mistakes import Copied, find_copied, find_wrong_concepts
+from exemplar.draw.requests import Request
+from exemplar.draw.tasks import DrawingTask, own_drawings
+from exemplar.errors import UserError
+from exemplar.images.catalogue import load
+from exemplar.images.concepts import ConceptSet
+
+K, N, D = 40, 6, 32
+ASKED = {"data": "glyphs", "exemplar": "drawer:drawer01", "n": 6}
+NAMES = tuple(f"c{place}" for place in range(K))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_place(tmp_path_factory: pytest.TempPathFactory):  # type: ignore[no-untyped-def]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("EXEMPLAR_CACHE", str(tmp_path_factory.mktemp("cache")))
+        patch.chdir(tmp_path_factory.mktemp("runs"))
+        yield
+
+
+@pytest.fixture(scope="module")
+def task() -> DrawingTask:
+    return Request(**ASKED).task  # type: ignore[arg-type]
+
+
+@pytest.fixture(scope="module")
+def own(task: DrawingTask) -> np.ndarray:
+    images = own_drawings(task).image
+    return images.reshape(len(task.concepts), N, *images.shape[1:])
+
+
+def _features(of: np.ndarray, noise: float) -> CriticFeatures:
+    """Drawings of concept i that are near to exemplar of[i]."""
+    rng = seeds.rng("features")
+    exemplars = rng.normal(size=(K, D)).astype(np.float32)
+    drawn = exemplars[of][:, None] + noise * rng.normal(size=(K, N, D)).astype(np.float32)
+    return CriticFeatures("some", drawn.astype(np.float32), exemplars)
+
+
+def test_an_order_that_was_shifted_or_mixed_up_is_found() -> None:
+    places = np.arange(K)
+    assert find_wrong_concepts(_features(places, 0.3), "me", NAMES) == ""
+    shifted = find_wrong_concepts(_features(np.roll(places, -1), 0.3), "me", NAMES)
+    assert (
+        "those of 40 of 40 are recognized as another one's (c0 as c1" in shifted and "1 on, a shifted order?" in shifted
+    )
+    assert "2 back, a shifted order?" in find_wrong_concepts(_features(np.roll(places, 2), 0.3), "me", NAMES)
+    mixed = seeds.rng("mixed").permutation(K)
+    assert "a mixed-up order?" in find_wrong_concepts(_features(mixed, 0.3), "me", NAMES)
+
+
+def test_bad_drawings_are_not_taken_for_a_wrong_order() -> None:
+    assert find_wrong_concepts(_features(np.arange(K), 3.0), "me", NAMES) == ""
+    one_for_all = find_wrong_concepts(_features(np.zeros(K, int), 0.3), "me", NAMES)
+    assert "order?" not in one_for_all
+
+
+def test_a_shifted_agent_is_told_by_score(own: np.ndarray) -> None:
+    shifted = ex.draw.score(np.roll(own, 1, axis=0), agent="me", **ASKED)  # type: ignore[arg-type]
+    assert any("a shifted order?" in words for words in shifted.warnings), shifted.warnings
+    assert shifted["recognizability_20_way"]["value"] < 0.1
+
+
+def test_copies_are_counted_px_by_px(task: DrawingTask, own: np.ndarray) -> None:
+    k = len(task.concepts)
+    assert find_copied(own, task) == Copied(0, 0, k * N)
+    images = np.roll(own, 2, axis=3)
+    assert find_copied(images, task) == Copied(0, 0, 0)
+    images[:5, 0] = task.exemplars[:5]
+    images[5:8, 1] = task.exemplars[10:13]
+    images[20, 2] = own[3, 3] // 2  # fainter, and so the same ink
+    images[30, :] = 0
+    assert find_copied(images, task) == Copied(5, 3, 1)
+
+
+def test_an_agent_that_hands_in_the_exemplar_or_the_data_is_told(task: DrawingTask, own: np.ndarray) -> None:
+    images = np.roll(own, 2, axis=3)
+    images[:, 0] = task.exemplars
+    images[:7, 1] = own[:7, 1]
+    found = ex.draw.score(images, agent="me", **ASKED)  # type: ignore[arg-type]
+    k = len(task.concepts)
+    said = " ".join(found.warnings)
+    assert f"{k} of the {k * N} drawings of me are the exemplar itself, px by px" in said
+    assert f"7 of the {k * N} drawings of me are drawings of glyphs/weak-test, px by px" in said
+    people = ex.draw.score("simulated", **ASKED)  # type: ignore[arg-type]
+    assert "px by px" not in " ".join(people.warnings)
+
+
+def test_six_headlines_come_first_with_the_drawers_beside_them(own: np.ndarray) -> None:
+    mine, theirs = (ex.draw.score(who, **ASKED) for who in (np.roll(own, 2, axis=3), "simulated"))  # type: ignore[arg-type]
+    rows = headline_scores(mine.overall, "array", "simulated drawers")
+    names = [score.name for score, _ in rows]
+    assert names == [
+        "diversity", "recognizability_20_way", "recognizability_all_way", "originality", "distance_to_simulated_drawers",
+        "copy_rate",
+    ]  # fmt: skip
+    for score, beside in rows:
+        if beside is not None and score.name != "distance_to_simulated_drawers":
+            assert beside.value == pytest.approx(theirs[score.name]["value"], abs=1e-9), score.name
+            assert beside.agent == "simulated drawers"
+    assert sum(beside is not None for _, beside in rows) >= 5
+    lines = mine.text.splitlines()
+    top = next(place for place, line in enumerate(lines) if line.startswith("score "))
+    assert "simulated drawers" in lines[top] and lines[top + 2].startswith("diversity ")
+    assert "more with --all" in mine.text and "vendi" not in mine.text
+    every = ex.draw.score(np.roll(own, 2, axis=3), all_scores=True, **ASKED)  # type: ignore[arg-type]
+    assert "vendi" in every.text and "more with --all" not in every.text
+    assert set(mine.json()) == set(every.json()) and "vendi" in mine.json()
+
+
+def test_data_may_be_a_path_and_what_it_cannot_be_is_said(own: np.ndarray, task: DrawingTask) -> None:
+    rows = np.flatnonzero(task.data.concept.code < 12)
+    some = task.data.subset(rows)
+    np.savez("mine.npz", images=some.images, concept=[some.concept[row] for row in range(len(some))])
+    critics = {"see": "simclr-glyphs-s0", "recognise": "protonet-glyphs-s0"}
+    asked = {"exemplar": "random", "n": 3, **critics}
+    by_path, by_name = (ex.draw.score("copies", data=data, **asked) for data in (Path("mine.npz"), "mine.npz"))  # type: ignore[arg-type]
+    assert by_path["diversity"] == by_name["diversity"] and by_path.folder == by_name.folder
+    with pytest.raises(UserError, match="data must be a name, a folder or an npz, not a ConceptSet"):
+        ex.draw.score("copies", data=load("glyphs"), **asked)  # type: ignore[arg-type]
+
+
+def test_one_concept_is_too_few_for_the_right_reason() -> None:
+    rng = seeds.rng("one")
+    images = (rng.random((6, 32, 32)) < 0.2).astype(np.uint8) * 255
+    np.savez("one.npz", images=images, concept=["a"] * 6)
+    assert isinstance(load("one.npz"), ConceptSet)
+    for who in ("copies", "noise", "others"):
+        with pytest.raises(UserError, match="Recognizability needs at least 2 concepts; one has 1"):
+            ex.draw.score(who, data="one.npz", exemplar="random", see="pixels", recognise="pixels")
