@@ -119,6 +119,18 @@ def test_people_are_as_diverse_and_original_as_published(critic: str):
     assert overall(found, "originality").value == pytest.approx(FACTS["originality"], abs=0.03)
 
 
+def test_three_drawings_are_as_diverse_as_nineteen_once_corrected():
+    (seen,) = people_seen().see
+    # three at a time, so that the nineteen are used up: means over six choices of three
+    few = np.mean(
+        [[spread(seen.drawn[:, i : i + 3], unbiased=c) for c in (False, True)] for i in range(0, 18, 3)], axis=0
+    )
+    many = [spread(seen.drawn, unbiased=c) for c in (False, True)]
+    raw, corrected = (stats.mean(a / b - 1) for a, b in zip(few, many, strict=True))
+    assert -0.13 < raw.value < -0.08 and raw.hi < -0.08  # 1 − c4(3) / c4(19) is 10 %
+    assert abs(corrected.value) < 0.02
+
+
 def test_one_divisor_for_all_drawings_gives_the_same_diversity():
     each, one = (overall(judged(normalise=how), "diversity").value for how in ("sample", "people"))
     assert each == pytest.approx(one, abs=0.01)

@@ -80,6 +80,19 @@ def test_what_is_no_share_is_refused() -> None:
         stats.mean_share([0.5, 1.5])
 
 
+@pytest.mark.parametrize(("n", "before"), [(3, 0.3), (19, 0.7)])
+def test_drawings_that_are_nearly_always_right_are_covered_where_a_bootstrap_holds_the_truth_rarely(
+    n: int, before: float
+) -> None:
+    rng = seeds.rng("nearly always right", n)
+    # 30 concepts, .997 right; errors come together in a concept (correlation .1 between its drawings)
+    values = rng.binomial(n, rng.beta(0.997 * 9, 0.003 * 9, (30, 1000))) / n
+    held = []
+    for found in (stats.mean_share(values), stats.bootstrap(values, n_replicates=400, rng=rng)):
+        held.append(((found.lo <= 0.997) & (found.hi >= 0.997)).mean())
+    assert held[0] > 0.95 and held[1] < before
+
+
 @pytest.mark.parametrize("truth", [0.05, 0.5, 0.9, 0.99, 0.997, 0.999])
 @pytest.mark.parametrize("k", [10, 30, 150])
 def test_it_holds_the_truth_92_times_in_100_where_a_bootstrap_does_not(k: int, truth: float) -> None:

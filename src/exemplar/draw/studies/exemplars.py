@@ -45,10 +45,10 @@ def exemplars(run: Run, seed: int, data: ConceptSet) -> Scores:
         chosen = np.stack([centres[space.name].exemplar for space in names])
         if len(chosen) > 1:
             same = [(a == b) for place, a in enumerate(chosen) for b in chosen[place + 1 :]]
-            scores.append(_share(np.mean(same, axis=0), f"centres in two seeds of {kind}", seed))
+            scores.append(_share(np.mean(same, axis=0), f"centres in two seeds of {kind}"))
     both = [centres[a.name].exemplar == centres[b.name].exemplar for a in critics.see for b in critics.recognise]
-    scores.append(_share(np.mean(both, axis=0), "centres in SimCLR and in ProtoNet", seed))
-    scores.append(_share(1 / data.counts, "any two drawings of a concept", seed))
+    scores.append(_share(np.mean(both, axis=0), "centres in SimCLR and in ProtoNet"))
+    scores.append(_share(1 / data.counts, "any two drawings of a concept"))
     shown = {how: some[0].exemplars for how, some in tasks.items()}
     write_npz(run.folder / "exemplars.npz", {**shown, "concepts": np.array(data.concepts)})
     return Scores.collect(scores)
@@ -85,9 +85,8 @@ def _drawers(data: ConceptSet) -> list[str]:
     return [data.maker.names[place] for place in complete[:N_DRAWERS] if data.maker.names[place]]
 
 
-def _share(values: np.ndarray, agent: str, seed: int) -> Score:
-    found = stats.bootstrap(values, rng=seeds.rng("same exemplar", seed))
-    return Score.of("same_exemplar", found, agent=agent)
+def _share(values: np.ndarray, agent: str) -> Score:
+    return Score.of("same_exemplar", stats.mean_share(values), agent=agent)
 
 
 EXEMPLARS = Study(

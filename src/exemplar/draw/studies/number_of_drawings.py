@@ -6,10 +6,11 @@ from collections.abc import Callable
 
 import numpy as np
 
-from exemplar import seeds, stats
+from exemplar import seeds
 from exemplar.draw.critics import load_unseen_critics
-from exemplar.draw.encoding import MOST, choose_rows, encode_data, resample_concepts
+from exemplar.draw.encoding import MOST, choose_rows, encode_data
 from exemplar.draw.measures.diversity import cosine_spread, spread, vendi
+from exemplar.draw.measures.intervals import POSITIVE, interval_over
 from exemplar.draw.studies.study import Study
 from exemplar.images.concepts import ConceptSet
 from exemplar.records import Score, Scores
@@ -32,15 +33,14 @@ def number_of_drawings(run: Run, seed: int, data: ConceptSet) -> Scores:
         everything = everything[:, : 2 * MOST]
     seen = encode_data(data, load_unseen_critics(data).see, everything)
     k, most = everything.shape
-    draws, scores = resample_concepts(k, len(seen.spaces), seed), []
+    scores: list[Score] = []
     numbers = sorted({n for n in NUMBERS if n < most} | {most})
     order = seeds.rng("subsets", seed).permuted(np.tile(np.arange(most), (N_SUBSETS, k, 1)), axis=2)
     for name, measure in BY_NUMBER.items():
         for n in numbers:
             subsets = order[:1] if n == most else order  # all drawings are all drawings
             value = np.stack([_mean_over(subsets[:, :, :n], there, measure) for there in seen.features])
-            found = stats.interval(draws.over_critics(draws.means(value)), value.mean(), n=k)
-            scores.append(Score.of(name, found, n=k, agent=f"{n} drawings of each"))
+            scores.append(Score.of(name, interval_over(value, POSITIVE), agent=f"{n} drawings of each"))
     return Scores.collect(scores)
 
 
