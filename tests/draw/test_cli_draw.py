@@ -231,7 +231,7 @@ def test_a_critic_that_saw_the_concepts_is_refused_unless_allowed(
     seen = load_glyphs("weak-train", GlyphsConfig(alphabets=4, characters=9, drawers=4))
     monkeypatch.setattr("exemplar.draw.requests.load", lambda *a, **k: seen)
     words = ("score", "copies", "--data", "glyphs", "--exemplar", "drawer:drawer01", "--json")
-    assert "trained on" in (said := mistake(draw(*words))) and "--allow-seen" in said
+    assert "were trained on 19 of these 19 concepts" in (said := mistake(draw(*words))) and "--allow-seen" in said
     assert not [path for path in Path().rglob("*") if path.is_file()]
     found = draw(*words, "--allow-seen").json()
     assert found["seen_concepts"] > 0 and any("trained on" in sentence for sentence in found["warnings"])

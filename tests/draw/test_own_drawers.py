@@ -166,4 +166,5 @@ def test_simulated_drawers_stay_simulated_in_a_file_of_any_name(tmp_path: Path) 
     page = (tmp_path / "comparison.html").read_text()
     assert "distance to simulated drawers" in page and "nearest to the simulated drawers" in page
     study = ex.draw.study("exemplars", data=data, out="study")
+    assert "trained on Omniglot's characters" in study.warnings[0]
     assert study.page is not None and "people" not in study.page.read_text().lower().replace("people's", "people")

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from exemplar import runs
 from exemplar.answers import Answer, as_rows, format_scores
+from exemplar.draw.critics import explain_choice
 from exemplar.draw.figures.studies import SHOW
 from exemplar.draw.figures.study_page import write_study
 from exemplar.draw.requests import SPLITS
@@ -49,7 +50,11 @@ def run_study(name: str, data: str, split: str | None, out: Path | str | None, s
     values |= {"run": str(folder), "page": str(page)}
     figures = {path.stem: path for path in sorted((folder / "figures").glob("*.svg"))}
     text = f"{format_scores(found)}\n\n{page}"
-    return StudyAnswer(values=values, text=text, scores=scores, folder=folder, page=page, figures=figures, name=name)
+    warnings = explain_choice(concepts, see=False, recognise=False)[1]
+    values |= {"warnings": list(warnings)}
+    return StudyAnswer(
+        values=values, text=text, scores=scores, warnings=warnings, folder=folder, page=page, figures=figures, name=name
+    )
 
 
 def _published(data: str) -> Numbers:
