@@ -298,6 +298,28 @@ def test_a_compared_run_by_an_object_cannot_be_asked_for_by_name(mine: str) -> N
         ex.draw.compare([scored, "copies"])
 
 
+def test_a_critic_of_ones_own_sees_what_is_matched(mine: str) -> None:
+    def small(exemplars: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
+        ink = exemplars[:, 1::2, 1::2]
+        return np.stack([np.roll(ink, step, axis=2) for step in rng.integers(-2, 3, n)], axis=1)
+
+    def of_any_size(images: np.ndarray) -> np.ndarray:
+        return np.stack(
+            [images.mean(axis=(1, 2)), images[:, 5:15, 5:15].mean(axis=(1, 2)), images.std(axis=(1, 2))], axis=1
+        )
+
+    plain, matched = (
+        ex.draw.score(small, data=mine, see=of_any_size, recognise="pixels", match=match, **ASKED)
+        for match in (False, True)
+    )
+    assert plain.folder != matched.folder and plain["ceiling_originality"] != matched["ceiling_originality"]
+    with pytest.raises(UserError, match="features of some images and .* of others: bring all to one size"):
+        ex.draw.score(small, data=mine, see=lambda images: images.reshape(len(images), -1), recognise="pixels", **ASKED)
+    np.savez("features.npz", data=np.ones((40, 2)), drawings=np.ones((8, 4, 2)))
+    with pytest.raises(UserError, match="match"):
+        ex.draw.score(small, data=mine, see="features.npz", recognise="pixels", match=True, **ASKED)
+
+
 def test_saving_rounds_as_its_docstring_says(tmp_path: Path) -> None:
     assert "rounded to bfloat16" in (ex.spaces.save_space.__doc__ or "")
     network, card = ex.spaces.load_network("simclr-glyphs-s0", room="spaces")

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from exemplar.draw.default_critics import defaults_of, family_of
+from exemplar.draw.tasks import DrawingTask
 from exemplar.errors import UserError
 from exemplar.images.concepts import ConceptSet
 from exemplar.spaces.encoding import encode_all
@@ -65,17 +66,22 @@ class Critics:
         """A space by name: the critic of that name if there is one (it is loaded already), else from the zoo."""
         return next((space for space in self.see if space.name == name), None) or find_critic(name)
 
-    def fix(self, data: ConceptSet, drawings: np.ndarray, agent: str, training: ConceptSet | None = None) -> Critics:
+    def fix(self, task: DrawingTask, drawings: np.ndarray, agent: str, training: ConceptSet | None = None) -> Critics:
         """The same, but those without an identity (code of one's own) have encoded what they are asked here, once: what they
         gave is who they are. drawings: (k, n, h, w) by the agent; training: what it was trained on."""
-        flat = drawings.reshape(-1, *drawings.shape[2:])
+        data, flat = task.judged_data, drawings.reshape(-1, *drawings.shape[2:])
+        exemplars = [] if task.judged_in is None else [task.judged_exemplars]  # else they are among the data
 
         def fixed(space: Space, more: Sequence[ConceptSet]) -> Space:
             if isinstance(space, KnownFeatures) or space.identity:
                 return space
             if isinstance(space, FeatureFile):
+                if exemplars:
+                    raise UserError(
+                        f"{space.name} holds features of images as they are, and --match changes these: leave it out"
+                    )
                 return space.known(data, drawings, agent, *more)
-            sets: list[Images] = [data, flat, *more]
+            sets: list[Images] = [data, flat, *exemplars, *more]
             return KnownFeatures.of(space, sets, encode_all([space], sets)[0])
 
         trained = [] if training is None else [training]

@@ -53,7 +53,7 @@ def encode_drawings(
         raise UserError(f"These are drawings by {len(agents)} agents: score one at a time.")
     images = stack(drawings, task)
     k, n = images.shape[:2]
-    critics = critics.fix(task.data, images, str(agents[0]), training)
+    critics = critics.fix(task, images, str(agents[0]), training)
     own, spaces = matched_own_rows(task, n) if with_drawers else None, (*critics.see, *critics.recognise)
     sets: list[Images] = [task.judged_data, images.reshape(k * n, *images.shape[2:])]
     if task.judged_in is not None:

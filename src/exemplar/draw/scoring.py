@@ -153,7 +153,7 @@ def score_drawings(
     drawings = claim(drawings, replace(task, data=task.judged_data))
     images = stack(drawings, task)
     agent = str(drawings["agent"].iloc[0])
-    critics = critics.fix(task.data, images, agent, training)
+    critics = critics.fix(task, images, agent, training)
     identity = {
         "agent": agent,
         "own": agent == task.drawers,
