@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -147,6 +148,18 @@ def test_a_run_folder_called_human_is_taken_for_people_only_if_it_is_theirs(mine
     compared = ex.draw.compare(["human", "copies"], data=mine, **ASKED)
     agents = {name: read_scored(Path(folder)).agent for name, folder in compared["runs"].items()}
     assert agents == {"human": "people", "copies": "copies"}
+
+
+def test_every_score_has_its_row_in_the_docs() -> None:
+    rows = (Path(__file__).parents[2] / "docs" / "draw.md").read_text(encoding="utf-8").splitlines()
+    told = {row.split("`")[1] for row in rows if row.startswith("| `")}
+    asked: dict[str, Any] = {"data": "glyphs", "training": "glyphs/all", "episodes": 20, "n": 8, "exemplar": "random"}
+    scored = ex.draw.score("redraw@1", **asked, **CRITICS)
+    names = {score.name.replace("simulated_drawers", "people") for score in scored.overall}
+    assert len(names) > 20
+    for name in names:
+        general = re.sub(r"^(ceiling|reliability_of)_.*", lambda found: f"{found[1]}_…", name)
+        assert general in told or re.sub(r"_\d+_way_sampled$", "_…_way_sampled", general) in told, name
 
 
 def test_people_who_drew_a_file_called_glyphs_are_people(tmp_path: Path) -> None:
