@@ -1,9 +1,9 @@
 """Whether two drawers differ in a score: the paired difference over the same concepts and the same critics.
 
 A difference is known of each concept by each critic, (s, k). Both are taken as drawn from many: its variance is that of two
-crossed random effects (with one or two critics it is over concepts alone). The interval and p are Student's, of one and the
-same test: p is below .05 where the interval leaves out 0. Hands that drew all concepts add their own noise. Shares near 0 or 1
-hang on a few concepts, of which a set may show none: two shares are never said to differ by less than two concepts' worth.
+crossed random effects (with one or two critics it is over concepts alone). The interval and p are by Student's t, of one and
+the same test: p is below .05 where the interval leaves out 0. Hands that drew all concepts add their own noise. Shares near 0
+or 1 hang on a few concepts, of which a set may show none: two shares never differ by less than two concepts' worth.
 """
 
 from __future__ import annotations
@@ -13,13 +13,14 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
-from scipy.special import stdtr, stdtrit
+from scipy.special import stdtrit
 
 from exemplar import stats
 from exemplar.draw.measures.intervals import FEW_CRITICS
-from exemplar.draw.measures.told_apart import hand_noise, index_hands
+from exemplar.draw.measures.told_apart import LEVEL, hand_noise, index_hands
 
 UNSEEN = 2.0  # concepts' worth by which shares may differ unseen: by simulation, see the study `told-apart`
+SMALLEST, HALVINGS = 1e-12, 40  # in search of p
 VALUES, HANDS = "by_critic_", "hands_of_"  # how a run names them
 ROUNDING = 1e-6  # critics compute in float32: what is nearer is alike
 
@@ -51,7 +52,7 @@ class Difference:
     @property
     def differs(self) -> bool:
         """Whether the two differ, all pairs considered."""
-        return self.p_corrected < 0.05
+        return self.p_corrected < LEVEL
 
 
 def headline(by_drawing: np.ndarray, hands: np.ndarray | None = None, *, share: bool = False) -> Headline:
@@ -72,14 +73,31 @@ def difference(one: Headline, other: Headline) -> tuple[float, tuple[float, floa
     parts += [one.shared, other.shared]
     free += [one.free, other.free]
     variance, least = sum(parts), UNSEEN / gap.shape[1] if one.share else 0.0
-    if variance == 0:
+    if variance <= 0:
         p = 1.0 if abs(middle) <= least else 2.0 ** (1 - gap.shape[1])  # that of a sign test
         return middle, (middle - least, middle + least), p
-    df = variance**2 / sum(part**2 / f for part, f in zip(parts, free, strict=True))
-    half = max(stdtrit(df, 0.975) * np.sqrt(variance), least)
-    p = 2 * stdtr(df, -abs(middle) / half * stdtrit(df, 0.975))
+    half, p = _reach(LEVEL, parts, free), _p_of(abs(middle), parts, free)
+    if half < least:
+        half, p = least, _p_of(abs(middle) * _reach(LEVEL, parts, free) / least, parts, free)
     ends = middle - half, middle + half
     return middle, (max(ends[0], -1.0), min(ends[1], 1.0)) if one.share else ends, float(p)
+
+
+def _reach(p: float, parts: Sequence[float], free: Sequence[float]) -> float:
+    """Half of the interval that leaves out p: each part of the variance has Student's quantile of its own, which never covers
+    less than it should (Banerjee 1960)."""
+    return float(np.sqrt((np.square(stdtrit(np.array(free), 1 - p / 2)) * np.array(parts)).sum()))
+
+
+def _p_of(gap: float, parts: Sequence[float], free: Sequence[float]) -> float:
+    """The p whose interval ends at 0."""
+    if gap <= 0:
+        return 1.0
+    low, high = np.log(SMALLEST), 0.0
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if _reach(np.exp(middle), parts, free) > gap else (low, middle)
+    return float(np.exp(high))
 
 
 def _variance_parts(gap: np.ndarray) -> tuple[list[float], list[float]]:

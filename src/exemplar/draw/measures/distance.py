@@ -15,6 +15,7 @@ from exemplar.draw.measures.human_distance import Reference
 from exemplar.draw.measures.intervals import Measure, Resamples, concept_rows
 from exemplar.draw.measures.sides import Side, distance_name, pair_names, plane
 from exemplar.draw.measures.told_apart import (
+    LEVEL,
     NullDistance,
     compare_with_null,
     distance_intervals,
@@ -56,6 +57,8 @@ def measure_distance(
     shift = typical_shift(see, references, unbiased=unbiased)
     null = compare_with_null(agent, theirs, hands, shift, rng=rng)
     ends = distance_intervals(agent, theirs, hands, resamples.lot, rng=rng)
+    if null.p >= LEVEL:
+        ends[:, 0] = 0.0  # who is not told apart may be no distance away
     # drawings that are the drawers' own are where they are, whatever new groups would be
     itself = not (agent - theirs).any()
     noise = [shared_covariance(theirs, hands), shared_covariance(agent, hands if itself else index_hands(k, n))]

@@ -65,12 +65,13 @@ def hand_noise(values: np.ndarray, hands: np.ndarray) -> Noise:
     the concepts' own noise.
     """
     k, n = hands.shape
-    per_concept = np.mean([len(np.unique(row)) for row in hands])
-    deviation = (values - values.mean(axis=2, keepdims=True)) / (k * n) * np.sqrt(per_concept / (per_concept - 1))
     _, hand, size = np.unique(hands, return_inverse=True, return_counts=True)
-    flat = np.moveaxis(deviation, (1, 2), (0, 1)).reshape(k * n, *values.shape[:1], *values.shape[3:])
-    parts = np.zeros((len(size), *flat.shape[1:]))
-    np.add.at(parts, hand.reshape(-1), flat)
+    hand = hand.reshape(k, n)
+    per_concept = len(np.unique(hand + len(size) * np.arange(k)[:, None])) / k  # hands
+    deviation = (values - values.mean(axis=2, keepdims=True)) / (k * n) * np.sqrt(per_concept / (per_concept - 1))
+    columns = np.moveaxis(deviation, (1, 2), (-2, -1)).reshape(-1, k * n)
+    summed = np.stack([np.bincount(hand.ravel(), column, len(size)) for column in columns], axis=1)
+    parts = summed.reshape(len(size), *values.shape[:1], *values.shape[3:])
     # equal hands are all free but for the means of concepts; of unequal ones the few that drew most count
     squares = np.square(size.astype(float))
     effective = np.square(squares.sum()) / np.square(squares).sum()

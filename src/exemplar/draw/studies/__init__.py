@@ -8,6 +8,7 @@ from exemplar.draw.studies import (
     critics_agree,
     exemplars,
     known_answers,
+    null,
     originality_agrees,
     people,
     resolution,
@@ -41,4 +42,5 @@ RESULTS = {
     "draw-known-answers": known_answers.KEPT,
     "draw-coverage": coverage.KEPT,
     "draw-resolution": resolution.KEPT,
+    "draw-null": null.KEPT,
 }

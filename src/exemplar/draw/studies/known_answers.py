@@ -13,6 +13,7 @@ from exemplar.draw.agents import make_agent
 from exemplar.draw.critics import Critics, load_unseen_critics
 from exemplar.draw.drawings import sample_drawings, stack
 from exemplar.draw.encoding import MOST
+from exemplar.draw.measures.distance import NULL, P
 from exemplar.draw.measures.sides import distance_name
 from exemplar.draw.scores import DEFAULT, ScoreConfig, ScoredDrawings
 from exemplar.draw.scoring import compute_scores
@@ -30,7 +31,7 @@ SPREADS = (0.25, 0.5, 1.0, 1.5, 2.0)
 EVERY = "recognizability_all_way"
 REPORTED = (
     "diversity", "diversity_raw", "originality", "recognizability_20_way", EVERY, "copy_rate",
-    *map(distance_name, (PEOPLE, SIMULATED)),
+    *(before + distance_name(whose) for whose in (PEOPLE, SIMULATED) for before in ("", NULL, P)),
 )  # fmt: skip
 COLUMNS = 10  # drawings of a concept that are kept for the sheet
 
