@@ -14,7 +14,6 @@ from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -143,11 +142,12 @@ def training_hashes(name: str, taken: Input) -> np.ndarray | None:
     stamp = seeds.digest(
         name, taken, package_sources(), [(str(p), p.stat().st_size, p.stat().st_mtime_ns) for p in files]
     )
-    return _training_hashes(data, split, taken, stamp, sources.cache_folder() / "seen" / f"{stamp}.npy")
+    return _training_hashes(data, split, taken, stamp)
 
 
 @lru_cache(maxsize=8)
-def _training_hashes(data: str, split: str, taken: Input, stamp: str, path: Path) -> np.ndarray | None:
+def _training_hashes(data: str, split: str, taken: Input, stamp: str) -> np.ndarray | None:
+    path = sources.cache_folder() / "seen" / f"{stamp}.npy"
     with suppress(*DAMAGE), path.open("rb") as file:
         kept = np.lib.format.read_array(file, allow_pickle=False)
         if file.read() == seeds.digest(stamp, kept).encode():
