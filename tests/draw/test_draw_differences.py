@@ -63,12 +63,12 @@ def test_interval_and_p_never_contradict_each_other():
             assert (p < 0.05) == (low > 0 or high < 0)
 
 
-def test_shares_do_not_differ_by_less_than_two_concepts_worth():
+def test_shares_do_not_differ_by_less_than_three_concepts_worth():
     """Without it, 30 concepts drawn alike would be told apart from 30 of which each has one slip."""
     whole, slips = np.ones(30), np.full(30, 1 - 1 / 19)
     found, (low, high), p = difference(values(whole, share=True), values(slips, share=True))
     assert found == pytest.approx(1 / 19) and low < 0 < high and p == 1
-    assert difference(values(whole, share=True), values(whole, share=True))[1] == pytest.approx((-2 / 30, 2 / 30))
+    assert difference(values(whole, share=True), values(whole, share=True))[1] == pytest.approx((-3 / 30, 3 / 30))
     assert difference(values(whole, share=True), values(slips - 0.5, share=True))[2] < 0.001
 
 

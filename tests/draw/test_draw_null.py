@@ -78,4 +78,4 @@ def test_the_table_has_level_and_power(monkeypatch: pytest.MonkeyPatch, tmp_path
     assert scores["interval_holds_distance", f"people: {where}"].value > 0.8
     assert scores["said_to_differ", "diversity 0% more, 12 concepts, 5 drawings"].value < 0.2
     assert scores["said_to_differ", "diversity 40% more, 12 concepts, 5 drawings"].value > 0.5
-    assert scores["said_to_differ", "shares of .95 and 0.4 less, 12 concepts, 5 drawings"].value > 0.9
+    assert scores["said_to_differ", "shares of .95 and 0.4 less, 12 concepts, 5 drawings"].value > 0.7

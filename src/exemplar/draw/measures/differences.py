@@ -3,7 +3,7 @@
 A difference is known of each concept by each critic, (s, k). Both are taken as drawn from many: its variance is that of two
 crossed random effects (with one or two critics it is over concepts alone). The interval and p are by Student's t, of one and
 the same test: p is below .05 where the interval leaves out 0. Hands that drew all concepts add their own noise. Shares near 0
-or 1 hang on a few concepts, of which a set may show none: two shares never differ by less than two concepts' worth.
+or 1 hang on a few concepts, of which a set may show none: two shares never differ by less than three concepts' worth.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from exemplar import stats
 from exemplar.draw.measures.intervals import FEW_CRITICS
 from exemplar.draw.measures.told_apart import LEVEL, hand_noise, index_hands
 
-UNSEEN = 2.0  # concepts' worth by which shares may differ unseen: by simulation, see the study `told-apart`
+UNSEEN = 3.0  # concepts' worth by which shares may differ unseen (the rule of three): by simulation, see `draw-null`
 SMALLEST, HALVINGS = 1e-12, 40  # in search of p
 VALUES, HANDS = "by_critic_", "hands_of_"  # how a run names them
 ROUNDING = 1e-6  # critics compute in float32: what is nearer is alike

@@ -220,7 +220,7 @@ KEPT = KeptResult(
     "**Said to differ**: the paired difference of two drawers in `draw compare`, before the correction for many pairs. "
     "Shares are recognizabilities by three critics, from populations of concepts that need not be alike; shown is the pair "
     "of populations that is most often said to differ, on other samples than it was chosen by. Two shares are "
-    "never said to differ by less than two concepts' worth: with few concepts, or near 0 and 1, the test is careful for "
+    "never said to differ by less than three concepts' worth: with few concepts, or near 0 and 1, the test is careful for "
     "this reason. Diversities are lognormal, uneven over concepts, with critics and hands of their own.",
     compute=null_result,
     data=(OMNIGLOT, GLYPHS),
