@@ -57,7 +57,7 @@ def test_a_folder_is_of_no_family_whatever_it_is_called(tmp_path: Path, name: st
     data = load(str(folder))
     assert data.name == name and data.family == ""
     critics = load_critics(data)
-    assert critics.names["recognise"] == ["protonet-omniglot-s0", "protonet-omniglot-s1", "protonet-omniglot-s2"]
+    assert critics.names["recognise"] == [f"protonet-omniglot-released-s{seed}" for seed in range(3)]
     assert "since" in critics.chosen and f"{name} is data of your own" in critics.chosen
     assert len(critics.warnings) == 1 and "trained on Omniglot's characters" in critics.warnings[0]
     assert centre_of(data).startswith("simclr-omniglot")
@@ -76,7 +76,7 @@ def test_the_first_lines_say_which_critics_and_why(tmp_path: Path, exemplar: Any
     words = ("draw", "score", "copies", "--data", str(folder), "--n", "3", "--exemplar", "random")
     said = exemplar(*words, cwd=tmp_path)
     first = said.out.splitlines()[0]
-    assert "those of Omniglot (simclr-omniglot-released and protonet-omniglot)" in first
+    assert "those of Omniglot (simclr-omniglot-released and protonet-omniglot-released)" in first
     assert "quickdraw-mine is data of your own" in first
     assert "trained on Omniglot's characters" in said.err
     found = exemplar(*words, "--json", cwd=tmp_path).json()

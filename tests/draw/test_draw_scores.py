@@ -249,7 +249,7 @@ def test_every_data_set_has_its_critics_and_a_folder_has_omniglots():
     assert [space.name for space in load_critics("omniglot/weak-test").see] == [
         f"simclr-omniglot-released-s{s}" for s in range(3)
     ]
-    assert load_critics("my drawings").recognise[0].name == "protonet-omniglot-s0"
+    assert load_critics("my drawings").recognise[0].name == "protonet-omniglot-released-s0"
     assert {space.layer for space in load_critics("glyphs").recognise} == {""}  # the layer its loss saw
     assert load_critics("quickdraw").see[0].layer == "feature"
 

@@ -16,10 +16,17 @@ from conftest import Said, mistake
 from exemplar import seeds
 from exemplar.cli import main
 from exemplar.draw import tour
-from exemplar.draw.encoding import choose_rows
+from exemplar.draw.encoding import choose_rows, resample_concepts
 from exemplar.draw.figures.studies import SHOW
 from exemplar.draw.figures.study_page import write_study
-from exemplar.draw.measures.agreement import agreement, agreement_scores, all_pairs, each_with_itself, seeds_apart
+from exemplar.draw.measures.agreement import (
+    agreement,
+    agreement_scores,
+    all_pairs,
+    each_with_itself,
+    pair_range_scores,
+    seeds_apart,
+)
 from exemplar.draw.measures.intervals import Resamples, sample_resamples
 from exemplar.draw.studies import STUDIES, data_sets
 from exemplar.draw.studies.tsne import MapConfig, _slope, affinities, flat_map
@@ -131,6 +138,22 @@ def test_drawings_of_a_concept_are_drawn_together():
     once, _ = agreement("r_squared", first, second, pairs, draws)
     often, _ = agreement("r_squared", first[:, groups], second[:, groups], pairs, draws, groups=groups)
     assert (often.value, often.lo, often.hi, often.n) == pytest.approx((once.value, once.lo, once.hi, K))
+
+
+def test_the_lowest_and_the_highest_pair_of_trainings_stand_beside_the_mean() -> None:
+    rng = seeds.rng("pairs of trainings")
+    first = rng.normal(size=(3, 40))
+    second, names = first + rng.normal(scale=(0.1, 0.5, 1.5), size=(40, 3)).T, ("a", "b", "c")
+    draws = resample_concepts(40, 6, 0)
+    pairs = all_pairs(names, names, draws)
+    every = {s.space: s for s in agreement_scores("rank_correlation", first, second, pairs, draws, agent="x")}
+    apart = [score for space, score in every.items() if space]
+    low, high = pair_range_scores("rank_correlation", first, second, pairs, draws, agent="x")
+    assert (low.name, high.name) == ("rank_correlation_lowest_pair", "rank_correlation_highest_pair")
+    assert low.value == min(s.value for s in apart) < every[""].value < high.value == max(s.value for s in apart)
+    assert low.ci95 == min(apart, key=lambda s: s.value).ci95
+    one = all_pairs(("a",), ("b",), draws)
+    assert pair_range_scores("rank_correlation", first[:1], second[:1], one, draws, agent="x") == []
 
 
 def test_scores_say_which_pair_they_are_of():

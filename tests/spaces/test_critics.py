@@ -279,6 +279,17 @@ def test_new_classes_that_are_the_same_for_all_move_an_episode_alike_and_another
     assert len(seen[:, 0].unique(dim=0)) == 3
 
 
+def test_every_drawing_can_have_a_view_of_its_own_which_is_binary_again() -> None:
+    pixels = np.zeros((20, 16, 16), np.uint8)
+    pixels[:, 4:8, 3:12] = 255
+    data, network = TrainingImages.of(pixels, np.arange(4).repeat(5), list("abcd")), Pixels()
+    ProtoNet(ways=4, queries=4).loss(network, data, seeds.torch_rng("views"), 0)
+    assert len(network.seen.flatten(1).unique(dim=0)) == 1  # copies of one drawing stay copies …
+    ProtoNet(ways=4, queries=4, views="coded", threshold=0.3).loss(network, data, seeds.torch_rng("views"), 0)
+    assert len(network.seen.flatten(1).unique(dim=0)) > 10  # … unless each has a view
+    assert set(network.seen.unique().tolist()) == {0, 1}
+
+
 def test_halving_follows_epochs() -> None:
     objective = ProtoNet(epoch=10, halve_after=2)
     assert [objective.rate(step) for step in (0, 19, 20, 39, 40)] == [1, 1, 0.5, 0.5, 0.25]
@@ -292,6 +303,7 @@ def test_halving_follows_epochs() -> None:
         (ProtoNet(ways=20, shots=5, queries=2), "takes 7 drawings of a class, one class has 6"),
         (ProtoNet(ways=1), "2 ways or more"),
         (ProtoNet(ways=5, new_classes="strange"), "no augmentation preset 'strange'"),
+        (ProtoNet(ways=5, views="coded-lite"), "did you mean coded-light"),
         (SimClr(batch=200), "batch of 200 needs as many images, there are 144"),
         (SimClr(views="moderat"), "did you mean moderate"),
         (SimClr(temperature=0), "temperature above 0"),

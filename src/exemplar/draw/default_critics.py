@@ -24,7 +24,7 @@ class DefaultCritics:
 # with which the published controls were made; `simclr-omniglot` has those of the text.
 DEFAULTS = {
     "omniglot": DefaultCritics(
-        "simclr-omniglot-released", "protonet-omniglot", "simclr-omniglot-released-s0", "Omniglot"
+        "simclr-omniglot-released", "protonet-omniglot-released", "simclr-omniglot-released-s0", "Omniglot"
     ),
     "glyphs": DefaultCritics("simclr-glyphs", "protonet-glyphs", "simclr-glyphs-s0", "glyphs"),
     "quickdraw": DefaultCritics(

@@ -195,6 +195,9 @@ def train(
     every: Annotated[int, Option("Steps from one test and checkpoint to the next.", low=1)] = 500,
     device: Device = "auto",
     devices: Annotated[int, Option("How many GPUs or cores, each with batches of its own.", low=1)] = 1,
+    hold_out: Annotated[
+        str | None, Option("A split of its data to train without and evaluate on, such as weak-val.")
+    ] = None,
 ) -> Answer:
     """Train a space by its recipe; a training that was stopped resumes.
 
@@ -203,7 +206,7 @@ def train(
     """
     from exemplar.spaces.verbs import train_by_recipe
 
-    return train_by_recipe(name, out, steps=steps, every=every, device=device, devices=devices)
+    return train_by_recipe(name, out, steps=steps, every=every, device=device, devices=devices, hold_out=hold_out)
 
 
 @verb

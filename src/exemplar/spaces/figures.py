@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from PIL import Image, ImageDraw, ImageFont
@@ -88,25 +89,56 @@ def plot_named(scores: Sequence[Score], names: Mapping[str, str], *, xlabel: str
 
 
 def plot_s17(path: Path) -> str:
-    """The control S17 with the network of Table S1, as SVG: training loss, and the loss on what is held out next to what it
-    was early in the training; the mean of the seeds that count, in a band that is its 95 % interval. path: of the curves."""
-    trainings = [t for t in read_json(path)["trainings"] if t["network"] == "conv4" and not t["before"]]
+    """The control S17 with the network of Table S1, as SVG: training loss, the loss on what is held out next to what it was
+    early in the training (Fig. S21 a–c), and below accuracy on what is trained on, where it was kept, and on what is held out
+    (d–f); the mean of seeds, in a band that is its 95 % interval. path: of the curves."""
+    trainings = [t for t in read_json(path)["trainings"] if t["network"] == "conv4"]
     with mpl.rc_context({**STYLE, "figure.facecolor": "white", "axes.titlesize": 11}):
-        figure = Figure(figsize=(10.5, 4.2), layout="constrained")
-        trained, tested = figure.subplots(1, 2)
+        figure = Figure(figsize=(10.5, 7.6), layout="constrained")
+        (trained, tested), (right, named) = figure.subplots(2, 2)
         for who, colour in LEARNERS.items():
-            curves = [training["curve"] for training in trainings if training["who"] == who]
-            epoch = 80 * np.array([entry["step"] for entry in curves[0]]) / curves[0][-1]["step"]
+            own = [training for training in trainings if training["who"] == who]
+            curves = [training["curve"] for training in own if not training["before"]]
+            label = f"{who}, {len(curves)} seeds"
             losses = np.log([[entry["loss"] for entry in curve] for curve in curves])
-            found = stats.mean(losses), stats.mean(np.array([relative_loss(curve) for curve in curves]))
-            for axes, loss, scale in ((trained, found[0], np.exp), (tested, found[1], np.asarray)):
-                axes.fill_between(epoch, scale(loss.lo), scale(loss.hi), color=colour, alpha=0.18, linewidth=0)
-                axes.plot(epoch, scale(loss.value), color=colour, linewidth=2, label=f"{who}, {len(curves)} seeds")
+            _band(trained, curves, losses, colour, label, np.exp)
+            _band(tested, curves, np.array([relative_loss(curve) for curve in curves]), colour, label)
+            _band(named, curves, np.array([held_out_accuracy(curve) for curve in curves]), colour, label)
+            kept = [
+                training["curve"] for training in own if "accuracy" in training["curve"][0]
+            ]  # earlier trainings only
+            if kept:
+                accuracy = np.array([[entry["accuracy"] for entry in curve] for curve in kept])
+                _band(right, kept, accuracy, colour, f"{who}, {len(kept)} earlier seeds")
         trained.set(title="loss on what is trained on", xlabel="epochs", ylabel="cross-entropy", yscale="log")
         tested.set(title="loss on what is held out", xlabel="epochs", ylabel="1 in the second quarter", ylim=(0.7, 2))
         tested.axhline(1, color=QUIET, linewidth=0.8, linestyle="--")
         tested.legend(frameon=False, fontsize=9.5, loc="upper right")
+        right.set(title="accuracy on what is trained on", xlabel="epochs", ylabel="share right", ylim=(0.5, 1.02))
+        right.legend(frameon=False, fontsize=9.5, loc="lower right")
+        named.set(title="accuracy on what is held out", xlabel="epochs", ylabel="share right", ylim=(0.5, 1.02))
         return as_svg(figure)
+
+
+def _band(
+    axes: Axes,
+    curves: Sequence[Sequence[Mapping[str, Any]]],
+    values: np.ndarray,
+    colour: str,
+    label: str,
+    scale: Callable[[Any], Any] = np.asarray,
+) -> None:
+    """The mean over curves and its interval, along epochs of which each has 80. values: (curves, evaluations)."""
+    epoch = 80 * np.array([entry["step"] for entry in curves[0]]) / curves[0][-1]["step"]
+    found = stats.mean(values)
+    axes.fill_between(epoch, scale(found.lo), scale(found.hi), color=colour, alpha=0.18, linewidth=0)
+    axes.plot(epoch, scale(found.value), color=colour, linewidth=2, label=label)
+
+
+def held_out_accuracy(curve: Sequence[Mapping[str, Any]]) -> np.ndarray:
+    """(evaluations,) among all classes for a classifier; 20-way after the exemplar for a few-shot learner."""
+    name = next(name for name in ("held_out_accuracy", "held_out_accuracy_exemplar") if name in curve[0])
+    return np.array([entry[name] for entry in curve])
 
 
 def relative_loss(curve: Sequence[Mapping[str, Any]]) -> np.ndarray:

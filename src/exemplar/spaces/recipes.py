@@ -20,6 +20,7 @@ import torch
 from exemplar import __version__, rooms
 from exemplar.errors import UserError, unknown
 from exemplar.files import check_folder
+from exemplar.spaces import chosen
 from exemplar.spaces.devices import find_device
 from exemplar.spaces.objectives.maml import Maml
 from exemplar.spaces.objectives.pretraining import Pretraining
@@ -35,26 +36,37 @@ if TYPE_CHECKING:
 OMNIGLOT, GLYPHS = ("omniglot", "weak-train", "weak-test"), ("glyphs", "weak-train", "weak-test")
 BACKGROUND = ("omniglot", "background", "evaluation")
 QUICKDRAW = ("quickdraw", "train", "test")
+ALL_OF_OMNIGLOT, ALL_OF_BACKGROUND = ("omniglot", "weak-train", None), ("omniglot", "background", None)
+ALL_OF_QUICKDRAW = ("quickdraw", "train", None)
 SEEDS = 2**32  # a seed is one of so many
 CIFAR_FS, FC100 = ("cifar-fs", "train", "val"), ("fc100", "train", "val")
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """data: name, split to train on, split to evaluate on; size: px; threshold: of binarising drawings, None for photographs;
-    exemplars: the space whose class centres are the exemplars, where the objective asks for them."""
+    """data: name, split to train on, split to evaluate on, None to hold nothing out; size: px; threshold: of binarising
+    drawings, None for photographs; exemplars: the space whose class centres are the exemplars, where the objective asks for
+    them; chosen: what was chosen on which data, a sentence for the card; apart: whether what is evaluated on is left out of
+    what is trained on, where it is part of it."""
 
     objective: NamedObjective
-    data: tuple[str, str, str]
+    data: tuple[str, str, str | None]
     steps: int
     size: int = 50
     threshold: float | None = 0.5
     exemplars: str | None = None
+    chosen: str = ""
+    apart: bool = False
 
     @property
     def shape(self) -> tuple[int, int, int]:
         """(channels, h, w) of an image."""
         return (3 if self.threshold is None else 1), self.size, self.size
+
+    @property
+    def held_out(self) -> str | None:
+        """What is evaluated on, as in "omniglot/weak-val"."""
+        return None if self.data[2] is None else f"{self.data[0]}/{self.data[2]}"
 
     @property
     def input(self) -> Input:
@@ -70,24 +82,52 @@ class Recipe:
             raise UserError(f"training needs at least 1 step, not {steps}: leave steps out for the recipe's own")
         return replace(self, objective=self.objective.for_steps(steps), steps=steps)
 
+    def holding_out(self, split: str) -> Recipe:
+        """The same, trained without the concepts of another split of its data and evaluated on them: to choose by."""
+        name, trained_on, _ = self.data
+        return replace(self, data=(name, trained_on, split), apart=True, chosen="")
+
     def speed_options(self, device: str, n_devices: int = 1) -> dict[str, Any]:
         """What makes training fast where there is a GPU, as the objective knows best."""
         return {} if find_device(device).type == "cpu" else self.objective.speed_options(n_devices)
 
 
-SIMCLR = Recipe(SimClr(), OMNIGLOT, steps=10_000)
-PROTONET = Recipe(ProtoNet(), OMNIGLOT, steps=23_000, exemplars="simclr-omniglot-s0")
+SIMCLR = Recipe(SimClr(), OMNIGLOT, steps=10_000, chosen=chosen.BEFORE)
+PROTONET = Recipe(ProtoNet(), OMNIGLOT, steps=23_000, exemplars="simclr-omniglot-s0", chosen=chosen.BEFORE)
+# The released code's views, by the rate and length chosen on weak-val; what is trained so sees nothing but its own loss.
+RELEASED = Recipe(SimClr(views="coded", learning_rate=3e-4), ALL_OF_OMNIGLOT, steps=20_000, chosen=chosen.SIMCLR)
+RELEASED_PROTONET = Recipe(
+    ProtoNet(), ALL_OF_OMNIGLOT, steps=23_000, exemplars="simclr-omniglot-released-s0", chosen=chosen.PROTONET
+)
+RELEASED_MAML = replace(RELEASED_PROTONET, objective=Maml(), steps=4_000, chosen=chosen.MAML)
+SHORT_MAML = replace(RELEASED_MAML, steps=1_250, chosen=chosen.MAML_SHORT)
 QUICKDRAW_POSES = ProtoNet(new_classes="quickdraw-protonet", same_for_all=True, halve_after=40)
 QUICKDRAW_PROTONET = Recipe(
-    QUICKDRAW_POSES,
-    QUICKDRAW,
-    steps=36_000,
-    size=48,
-    threshold=0.3,
+    QUICKDRAW_POSES, QUICKDRAW, steps=36_000, size=48, threshold=0.3, chosen=chosen.QUICKDRAW_PROTONET
 )
 WRN = Recipe(Pretraining(), CIFAR_FS, steps=10_000, size=32, threshold=None)
 
+
+def _released(views: str) -> Recipe:
+    return replace(RELEASED, objective=SimClr(views=views, learning_rate=3e-4), chosen=chosen.SIMCLR_OTHER_VIEWS)
+
+
 RECIPES = {
+    "simclr-omniglot-released": RELEASED,
+    "simclr-omniglot-released-light": _released("coded-light"),
+    "simclr-omniglot-released-strong": _released("coded-strong"),
+    "protonet-omniglot-released": RELEASED_PROTONET,
+    "protonet-omniglot-any": replace(
+        RELEASED_PROTONET, exemplars=None
+    ),  # any drawing as support, another one each time
+    "maml-omniglot-released": RELEASED_MAML,
+    "maml-omniglot-short": SHORT_MAML,
+    "maml-omniglot-short-relu": replace(SHORT_MAML, objective=Maml(network="conv4")),
+    # for the official one-shot runs, whose characters are all in `evaluation` and whose support is any drawing
+    "protonet-omniglot-background-chosen": replace(
+        RELEASED_PROTONET, data=ALL_OF_BACKGROUND, exemplars=None, steps=16_000, chosen=chosen.BACKGROUND
+    ),
+    # the views of the text, and what was set before there was validation data
     "simclr-omniglot": SIMCLR,
     "simclr-omniglot-light": replace(SIMCLR, objective=SimClr(views="light")),
     "simclr-omniglot-strong": replace(SIMCLR, objective=SimClr(views="strong")),
@@ -95,21 +135,31 @@ RECIPES = {
     "simclr-omniglot-relu": replace(SIMCLR, objective=SimClr(network="conv4")),  # Table S1 to the letter
     "protonet-omniglot": PROTONET,
     "protonet-omniglot-relu": replace(PROTONET, objective=ProtoNet(network="conv4")),
-    "protonet-omniglot-any": replace(PROTONET, exemplars=None),  # any drawing as support, another one each time
-    # for the official one-shot runs, whose characters are all in `evaluation` and whose support is any drawing
     "protonet-omniglot-background": replace(PROTONET, data=BACKGROUND, exemplars=None, steps=16_000),
-    "maml-omniglot": Recipe(Maml(), OMNIGLOT, steps=4_000, exemplars="simclr-omniglot-s0"),
-    "simclr-glyphs": replace(SIMCLR, data=GLYPHS),
-    "protonet-glyphs": replace(PROTONET, data=GLYPHS, exemplars="simclr-glyphs-s0"),
+    "maml-omniglot": replace(PROTONET, objective=Maml(), steps=4_000),
+    "simclr-glyphs": replace(SIMCLR, data=GLYPHS, chosen=""),
+    "protonet-glyphs": replace(PROTONET, data=GLYPHS, exemplars="simclr-glyphs-s0", chosen=""),
     "simclr-quickdraw": Recipe(
-        SimClr(network="conv3-wide-linear", threshold=0.3), QUICKDRAW, steps=8_000, size=48, threshold=0.3
+        SimClr(network="conv3-wide-linear", threshold=0.3),
+        QUICKDRAW,
+        steps=8_000,
+        size=48,
+        threshold=0.3,
+        chosen=chosen.BEFORE,
     ),
     "protonet-quickdraw": QUICKDRAW_PROTONET,
     "protonet-quickdraw-by-class": replace(  # as published: each class has its own pose, which tells it from the others
-        QUICKDRAW_PROTONET, objective=ProtoNet(new_classes="quickdraw-protonet"), steps=18_000
+        QUICKDRAW_PROTONET, objective=ProtoNet(new_classes="quickdraw-protonet"), steps=18_000, chosen=""
+    ),
+    "protonet-quickdraw-views": replace(  # every drawing has a view of its own
+        QUICKDRAW_PROTONET,
+        objective=ProtoNet(views="coded", threshold=0.3),
+        data=ALL_OF_QUICKDRAW,
+        steps=18_000,
+        chosen="",
     ),
     "protonet-quickdraw-resnet": replace(  # the published network
-        QUICKDRAW_PROTONET, objective=replace(QUICKDRAW_POSES, network="resnet")
+        QUICKDRAW_PROTONET, objective=replace(QUICKDRAW_POSES, network="resnet"), chosen=""
     ),
     "wrn28-4-cifar-fs": WRN,
     "wrn28-4-cifar-fs-unmixed": replace(WRN, objective=Pretraining(mixed=0.0)),  # what mix-up is compared with
@@ -163,13 +213,16 @@ def make_images(recipe: Recipe, *, device: str = "auto") -> TrainingImages:
     from exemplar.spaces.exemplars import central_exemplars
     from exemplar.spaces.zoo import load_space
 
-    name, *splits = recipe.data
+    name, *both = recipe.data
+    splits = [split for split in both if split is not None]
     parts: list[TrainingImages | None] = [None]
     space = None if recipe.exemplars is None else load_space(recipe.exemplars)
     label = f"images of {name}" + ("" if space is None else f", exemplars by {space.name}")
     with progress(label, total=len(splits)) as advance:
         for split in reversed(splits):
             data = load(name, split, size=recipe.size if name == "quickdraw" else None)
+            if recipe.apart and (held_out := parts[-1]) is not None:
+                data = data.only(concepts=sorted(set(data.concepts) - set(held_out.names)))
             data = data.resized(recipe.size, binarise=recipe.threshold)
             rows = None
             if space is not None:
@@ -191,12 +244,16 @@ def train_space(
     devices: int = 1,
     steps: int | None = None,
     every: int = 500,
+    hold_out: str | None = None,
 ) -> Trained:
     """Follow a recipe to weights and card in the folder `out`; `work` keeps checkpoints, so that a killed training resumes.
 
-    steps: other than the recipe's, for a try; the card says so. devices, every: as in `train`.
+    steps: other than the recipe's, for a try; the card says so. devices, every: as in `train`. hold_out: a split of the
+    recipe's data whose concepts are left out of the training and evaluated on.
     """
     recipe, seed = find_recipe(name)
+    if hold_out is not None:
+        recipe = recipe.holding_out(hold_out)
     if steps is not None:
         recipe = recipe.for_steps(steps)
     check_devices(device, devices)
@@ -241,7 +298,8 @@ def finish(
         seed=seed,
         training={
             "objective": recipe.objective.name, **asdict(recipe.objective),  # type: ignore[call-overload]
-            "steps": recipe.steps, "exemplars": recipe.exemplars, "held_out": "/".join(recipe.data[::2]), "machine": machine,
+            "steps": recipe.steps, "exemplars": recipe.exemplars, "held_out": recipe.held_out, "chosen": recipe.chosen,
+            "machine": machine,
         },
         curve=trained.curve,
         scores={key: value for key, value in trained.curve[-1].items() if key.startswith("held_out_")},

@@ -81,10 +81,14 @@ def describe_card(name: str, figure: str | Path | None) -> Answer:
     return Answer(values=about, text=format_pairs(shown), figures=figures)
 
 
-def train_by_recipe(name: str, out: str | Path, *, steps: int | None, every: int, device: str, devices: int) -> Answer:
+def train_by_recipe(
+    name: str, out: str | Path, *, steps: int | None, every: int, device: str, devices: int, hold_out: str | None
+) -> Answer:
     folder = check_name(out)
     work = folder / "training" / name
-    trained = train_space(name, folder, work=work, device=device, devices=devices, steps=steps, every=every)
+    trained = train_space(
+        name, folder, work=work, device=device, devices=devices, steps=steps, every=every, hold_out=hold_out
+    )
     figure = write_curve(folder / f"{name}.svg", name, trained.curve)
     last = trained.curve[-1]
     about = {"space": name, "folder": str(folder), "seconds": round(trained.seconds, 1)}

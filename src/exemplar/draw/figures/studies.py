@@ -74,10 +74,10 @@ def show_critics(record: StudyRecord) -> list[ShownFigure]:
 
 def show_augmentation(record: StudyRecord) -> list[ShownFigure]:
     found = []
-    for level in ("light", "strong", "coded"):
+    for level in ("light", "strong"):
         scores = record.of(f"moderate and {level} augmentation")
         figure = plot_agreement(
-            record.arrays["moderate"][0], record.arrays[level][0], scores,
+            record.arrays["released moderate"][0], record.arrays[f"released {level}"][0], scores,
             xlabel="diversity, moderate views", ylabel=f"diversity, {level} views",
         )  # fmt: skip
         caption = f"One dot per concept: spread by a SimCLR trained with moderate views, and by one trained with {level} ones."

@@ -24,7 +24,7 @@ def critics_agree(record: StudyRecord) -> str:
 
 
 def augmentation(record: StudyRecord) -> str:
-    levels = ("light", "strong", "coded")
+    levels = ("light", "strong")
     return _correlations(
         "SimCLRs trained with moderate views and with other views agree on the order of concepts by diversity",
         {how: record.of(f"moderate and {how} augmentation", "rank_correlation") for how in levels},

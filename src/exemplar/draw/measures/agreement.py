@@ -107,6 +107,18 @@ def agreement_scores(
         yield Score.of(title, one, agent=agent, space=space)
 
 
+def pair_range_scores(
+    name: str, first: np.ndarray, second: np.ndarray, pairs: Pairs, draws: Resamples, *, agent: str
+) -> list[Score]:
+    """The lowest and the highest of all pairs of critics, each with its own interval over concepts: how much it matters which
+    trainings are compared. Arguments as in `agreement_scores`; nothing where there is but one pair."""
+    if len(pairs.first) < 2:
+        return []
+    _, apart = agreement(name, first, second, pairs, draws)
+    ends = (("lowest", np.argmin(apart.value)), ("highest", np.argmax(apart.value)))
+    return [Score.of(f"{name}_{end}_pair", apart[int(place)], agent=agent) for end, place in ends]
+
+
 def between_seeds(kind: str, found: np.ndarray, names: tuple[str, ...], draws: Resamples) -> list[Score]:
     """How well critics agree that differ in their seed only: more cannot be asked of others."""
     pairs = seeds_apart(names, draws)

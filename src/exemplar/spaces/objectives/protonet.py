@@ -30,7 +30,8 @@ class ProtoNet:
     learning_rate: Adam's, halved every `halve_after` epochs of `epoch` steps; 230 batches of 128 are Omniglot's weak-train
     once. new_classes: an augmentation preset drawn once per class and episode, which makes new classes
     ("quickdraw-protonet"); same_for_all: drawn once per episode instead, so that classes cannot be told apart by how they are
-    turned, moved and zoomed.
+    turned, moved and zoomed. views: an augmentation preset of which every drawing takes a view of its own, rescaled to fill
+    [0, 1] and binarised again at `threshold`.
     """
 
     name: ClassVar[str] = "ProtoNet"  # on cards and checkpoints: it stays whatever the class is called
@@ -45,13 +46,16 @@ class ProtoNet:
     halve_after: int = 20
     new_classes: str | None = None
     same_for_all: bool = False
+    views: str | None = None
+    threshold: float = 0.5
 
     def build(self, data: TrainingImages) -> Critic:
         if min(self.ways - 1, self.shots, self.queries, self.episodes, self.epoch, self.halve_after) < 1:
             raise UserError("an episode needs 2 ways or more, and at least 1 of everything else")
         check_rate(self.learning_rate)
-        if self.new_classes is not None:
-            preset(self.new_classes)
+        for name in (self.new_classes, self.views):
+            if name is not None:
+                preset(name)
         if data.n_classes < self.ways:
             raise UserError(
                 f"{self.ways}-way episodes need {self.ways} classes, the data has {data.n_classes}: lower ways"
@@ -71,6 +75,8 @@ class ProtoNet:
             alike = self.ways * each if self.same_for_all else each
             groups = torch.arange(len(images), device=images.device) // alike
             images = augment(images, preset(self.new_classes), rng, groups)
+        if self.views is not None:
+            images = binarised(augment(images, preset(self.views), rng), self.threshold)
         return episode_loss(network(images).float().view(self.episodes, self.ways, each, -1), self.shots)
 
     def validate(self, network: nn.Module, data: TrainingImages, rng: torch.Generator) -> dict[str, float]:
@@ -108,6 +114,12 @@ class ProtoNet:
         classes = sample_classes(data.n_classes, TEST_EPISODES, ways, rng)
         rows = sample_drawings(data, classes.flatten(), self.shots + self.queries, rng)
         return episode_logits(embedded[rows].unflatten(0, (TEST_EPISODES, ways)), self.shots)
+
+
+def binarised(images: torch.Tensor, threshold: float) -> torch.Tensor:
+    """images: (b, c, h, w) → 0 or 1: ink where above the threshold of the way from an image's least to its largest value."""
+    low, high = images.amin((1, 2, 3), keepdim=True), images.amax((1, 2, 3), keepdim=True)
+    return (images - low > threshold * (high - low)).to(images.dtype)
 
 
 def sample_classes(n_classes: int, episodes: int, ways: int, rng: torch.Generator) -> torch.Tensor:

@@ -13,7 +13,7 @@ from exemplar.errors import UserError
 from exemplar.images.augment import augment, preset
 from exemplar.spaces.networks import build_critic
 from exemplar.spaces.networks.quickdraw import Critic
-from exemplar.spaces.objectives.protonet import accuracies, check_ways, encode
+from exemplar.spaces.objectives.protonet import accuracies, binarised, check_ways, encode
 from exemplar.spaces.training.images import TrainingImages
 from exemplar.spaces.training.objective import KeptNetwork, Loss, check_rate, kept_critic
 
@@ -74,12 +74,6 @@ class SimClr:
 
     def part_to_keep(self, network: nn.Module, shape: tuple[int, int, int]) -> KeptNetwork:
         return kept_critic(network, self.network, shape)
-
-
-def binarised(images: torch.Tensor, threshold: float) -> torch.Tensor:
-    """images: (b, c, h, w) → 0 or 1: ink where above the threshold of the way from an image's least to its largest value."""
-    low, high = images.amin((1, 2, 3), keepdim=True), images.amax((1, 2, 3), keepdim=True)
-    return (images - low > threshold * (high - low)).to(images.dtype)
 
 
 def contrast(projected: torch.Tensor, temperature: float) -> tuple[torch.Tensor, torch.Tensor]:

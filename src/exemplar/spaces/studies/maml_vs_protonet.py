@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 import torch
@@ -27,15 +29,22 @@ from exemplar.spaces.studies.naming import (
 )
 from exemplar.spaces.zoo import load_space
 
-MAML = "maml-omniglot-s0"
+# Trainings that are compared with every ProtoNet: three seeds and one with the ReLU of Table S1, of the same length; and a
+# longer one, whose exemplars were another SimCLR's, and whose recipe was set with weak-test in view.
+MAMLS = {
+    "MAML": tuple(f"maml-omniglot-short-s{seed}" for seed in range(3)),
+    "MAML with the ReLU": ("maml-omniglot-short-relu-s0",),
+    "MAML, 4,000 steps": ("maml-omniglot-s0",),
+}
 PAPER = "Boutin et al. 2022, S7"
 
 
 @dataclass(frozen=True, eq=False)
 class MamlJob:
-    """rows: (episodes, ways, 1 + queries) rows of the test drawings, the first of each class the support."""
+    """rows: (episodes, ways, 1 + queries) rows of the test drawings, the first of each class the support; space: a MAML."""
 
     rows: np.ndarray
+    space: str
 
 
 @dataclass(frozen=True)
@@ -59,47 +68,121 @@ def sample_rounds(n_classes: int, ways: int, rounds: int, rng: np.random.Generat
 
 
 def maml_result(run: Run, seed: int) -> Scores:
-    """MAML and ProtoNet in the same episodes: accuracy, rank correlation over classes, correlation of logits."""
+    """MAMLs and ProtoNets in the same episodes: accuracy, rank correlation over classes, correlation of logits."""
     data, config = load(*TEST), EpisodesConfig()
     label = data.concept.code
-    jobs = [EncodingJob(EXEMPLARS, TEST), EncodingJob(PROTONETS[0], TEST, layer="")]
-    by_simclr, feature = run.map(encode_set, jobs, label="critics")
+    jobs = [EncodingJob(EXEMPLARS, TEST), *(EncodingJob(space, TEST, layer="") for space in PROTONETS)]
+    by_simclr, *features = run.map(encode_set, jobs, label="critics")
     exemplar, rng = central_exemplars(by_simclr, label), seeds.rng("MAML and ProtoNet", seed)
     classes = sample_rounds(data.n_concepts, WAYS, config.rounds, rng)  # (episodes, ways)
     rows = np.stack([_episode_rows(label, exemplar, episode, config.queries, rng) for episode in classes])
-    blocks = [rows[start : start + config.block] for start in range(0, len(rows), config.block)]
-    answers = run.map(name_by_maml, [MamlJob(block) for block in blocks], label="MAML")
-    by_maml = np.concatenate(answers).astype(np.float64)  # (episodes, ways · queries, ways)
-    there = feature[rows].astype(np.float64)
-    query, support = there[:, :, 1:].reshape(len(rows), -1, there.shape[3]), there[:, :, 0]
-    distance = np.square(query[:, :, None] - support[:, None]).sum(axis=3)  # what ProtoNet's softmax takes, negated
-
     right = np.repeat(np.arange(WAYS), config.queries)  # each query's class, as its place in the episode
-    concept = np.take_along_axis(classes, np.broadcast_to(right, (len(rows), len(right))), axis=1)
-    scores, by_class, tables = [], [], []
-    for agent, scale in (("MAML", by_maml), ("ProtoNet", -distance)):
-        correct = (scale.argmax(axis=2) == right).ravel()
-        by_class.append(np.bincount(concept.ravel(), correct) / np.bincount(concept.ravel()))
-        scores.append(mean_score("accuracy_20_way", by_class[-1], agent, agent))
-        tables.append(_predictions(agent, scale, right))
+    concept = np.take_along_axis(classes, np.broadcast_to(right, (len(rows), len(right))), axis=1).ravel()
+    distance = [_squared_distances(feature[rows].astype(np.float64)) for feature in features]
+    protonets = [Answers(space, -squared, right, concept) for space, squared in zip(PROTONETS, distance, strict=True)]
+    scores, tables = accuracy_scores("ProtoNet", protonets), [answers.predictions() for answers in protonets]
+    blocks = [rows[start : start + config.block] for start in range(0, len(rows), config.block)]
+    for kind, spaces in MAMLS.items():
+        found = run.map(name_by_maml, [MamlJob(block, space) for space in spaces for block in blocks], label=kind)
+        logits_of = np.split(np.concatenate(found).astype(np.float64), len(spaces))  # (episodes, ways · queries, ways)
+        mamls = [Answers(space, values, right, concept) for space, values in zip(spaces, logits_of, strict=True)]
+        scores += accuracy_scores(kind, mamls)
+        scores += agreement_scores(kind, mamls, protonets, seed)
+        tables += [answers.predictions() for answers in mamls]
     run.save(Predictions.join(tables))
-    rank = stats.spearman(by_class[0], by_class[1], rng=seeds.rng("rank correlation", seed))
-    found = {("rank_correlation", "accuracy of a class, MAML and ProtoNet"): rank}
-    group, near = np.repeat(concept.ravel(), WAYS), np.sqrt(distance)
-    for agent, other in (("distances", near), ("squared distances", distance)):
-        r = stats.pearson(by_maml.ravel(), other.ravel(), groups=group, rng=seeds.rng("logits", seed))
-        found["correlation", f"all logits of MAML, {agent} of ProtoNet"] = r
-    own = [values[:, np.arange(len(right)), right].ravel() for values in (by_maml, near)]
-    of_class = [np.bincount(concept.ravel(), values) / np.bincount(concept.ravel()) for values in own]
-    r = stats.pearson(*of_class, rng=seeds.rng("logits by class", seed))
-    found["correlation", "logit and distance of the right class, averaged by class"] = r
-    scores += [Score.of(name, r, agent=agent) for (name, agent), r in found.items()]
     return save_scores(run, scores)
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """What a learner said in all episodes. scale: (episodes, queries, ways), what its softmax takes; right: (queries,) each
+    query's class, as its place in the episode; concept: (episodes · queries,) its class in the data."""
+
+    space: str
+    scale: np.ndarray
+    right: np.ndarray
+    concept: np.ndarray
+
+    def by_class(self, values: np.ndarray) -> np.ndarray:
+        """values: one per query → (k,) the mean of each class."""
+        return np.bincount(self.concept, values.ravel()) / np.bincount(self.concept)
+
+    @property
+    def accuracy(self) -> np.ndarray:
+        """(k,) share of a class's queries that were named right."""
+        return self.by_class(self.scale.argmax(axis=2) == self.right)
+
+    def predictions(self) -> Predictions:
+        return _predictions(self.space, self.scale, self.right)
+
+
+def accuracy_scores(kind: str, learners: Sequence[Answers]) -> list[Score]:
+    """The mean over seeds, where there are several, and that of each."""
+    values = [learner.accuracy for learner in learners]
+    several = f"{kind}, mean of {len(learners)} seeds"
+    scores = [mean_score("accuracy_20_way", np.mean(values, axis=0), kind, several)] if len(learners) > 1 else []
+    return scores + [
+        mean_score("accuracy_20_way", own, kind, kind, space=learner.space)
+        for own, learner in zip(values, learners, strict=True)
+    ]
+
+
+def agreement_scores(kind: str, mamls: Sequence[Answers], protonets: Sequence[Answers], seed: int) -> list[Score]:
+    """Over all pairs of a MAML and a ProtoNet: the mean with its interval over characters, then the lowest and the highest."""
+    pairs = list(product(mamls, protonets))
+    concept = pairs[0][0].concept
+
+    def columns(of: Callable[[Answers], np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+        """(n, pairs) of each side."""
+        sides = {id(learner): of(learner).ravel() for learner in (*mamls, *protonets)}
+        return np.stack([sides[id(a)] for a, _ in pairs], 1), np.stack([sides[id(b)] for _, b in pairs], 1)
+
+    accuracy = columns(lambda learner: learner.accuracy)
+    logit, negated = columns(lambda learner: learner.scale)
+    squared = -negated
+    right = pairs[0][0].right
+    place = np.arange(len(right))
+    own_logit = columns(lambda learner: learner.by_class(learner.scale[:, place, right]))[0]
+    own_distance = columns(lambda learner: learner.by_class(np.sqrt(np.abs(learner.scale[:, place, right]))))[1]
+    every = np.repeat(concept, WAYS)
+    pearson, of_right = stats.weighted.pearson, "distance of the right class, averaged by class"
+    found = (
+        ("rank_correlation", f"accuracy of a class, {kind} and ProtoNet", stats.weighted.spearman(*accuracy), None),
+        ("correlation", f"all logits of {kind}, distances of ProtoNet", pearson(logit, np.sqrt(squared)), every),
+        ("correlation", f"all logits of {kind}, squared distances of ProtoNet", pearson(logit, squared), every),
+        ("correlation", f"logit of {kind} and {of_right}", pearson(own_logit, own_distance), None),
+    )
+    return [
+        score
+        for name, agent, statistic, groups in found
+        for score in _pair_scores(name, agent, statistic, groups, seed)
+    ]
+
+
+def _pair_scores(
+    name: str, agent: str, statistic: stats.Statistic, groups: np.ndarray | None, seed: int
+) -> Iterator[Score]:
+    """statistic: gives a value for each pair."""
+    rng = seeds.rng("pairs of learners", name, agent, seed)
+    together = stats.Statistic(statistic.n, lambda weights: statistic(weights).mean(axis=1, keepdims=True))
+    both = stats.Statistic(statistic.n, lambda weights: np.concatenate([together(weights), statistic(weights)], axis=1))
+    found = stats.bootstrap(both, groups=groups, rng=rng)
+    yield Score.of(name, found[0], agent=agent)
+    if len(found.value) > 2:
+        lowest, highest = (int(place(found.value[1:])) + 1 for place in (np.argmin, np.argmax))
+        yield Score.of(f"{name}_lowest_pair", found[lowest], agent=agent)
+        yield Score.of(f"{name}_highest_pair", found[highest], agent=agent)
+
+
+def _squared_distances(there: np.ndarray) -> np.ndarray:
+    """there: (episodes, ways, 1 + queries, d) → (episodes, ways · queries, ways), what ProtoNet's softmax takes, negated."""
+    query, support = there[:, :, 1:].reshape(len(there), -1, there.shape[3]), there[:, :, 0]
+    return np.stack([np.square(q[:, None] - s).sum(axis=2) for q, s in zip(query, support, strict=True)])
 
 
 def name_by_maml(job: MamlJob) -> np.ndarray:
     """(episodes, ways · queries, ways) float32 logits after MAML has adapted to each episode's support."""
-    space, data = load_space(MAML), load(*TEST)
+    space, data = load_space(job.space), load(*TEST)
     card = space.card
     assert card is not None
     check_unseen(card, data.concepts, data.name)

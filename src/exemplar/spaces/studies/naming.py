@@ -23,8 +23,9 @@ from exemplar.spaces.space import NetworkSpace
 
 WAYS = 20
 TEST = ("omniglot", "weak-test")
-EXEMPLARS = "simclr-omniglot-s0"  # whose class centres are the exemplars
-PROTONETS = ("protonet-omniglot-s0", "protonet-omniglot-s1", "protonet-omniglot-s2")
+EXEMPLARS = "simclr-omniglot-released-s0"  # whose class centres are the exemplars
+PROTONETS = tuple(f"protonet-omniglot-released-s{seed}" for seed in range(3))
+ANY_SUPPORT = tuple(f"protonet-omniglot-any-s{seed}" for seed in range(3))  # trained with any drawing as support
 
 
 @dataclass(frozen=True)
