@@ -182,7 +182,7 @@ def test_the_options_are_those_of_the_commands_before() -> None:
         "list_spaces": {"--folder": None},
         "card": {"--name": "required", "--figure": None},
         "train": {
-            "--name": "required", "--out": "spaces", "--steps": None, "--every": 500, "--device": "auto", "--devices": 1,
+            "--name": "required", "--out": "spaces", "--steps": None, "--every": 500, "--device": "auto", "--devices": 1, "--hold-out": None,
         },
         "encode": {
             "--name": "required", "--data": "required", "--split": None, "--layer": None, "--projection": None,
