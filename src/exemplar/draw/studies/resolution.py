@@ -127,7 +127,7 @@ KEPT = KeptResult(
     "then judged as if another agent had drawn them: the same people, so whatever differs from people is the format's "
     "doing. As they are, the distance to people grows with the change; with `--match` people's own drawings are brought "
     "to the agent's px and stroke, and the exemplars to its stroke, before both are judged, and the distance is near 0 "
-    "again; a new group of people, for comparison, is .13 away on average (`draw score` says so). The exemplars keep their "
+    "again; a new group of people, for comparison, is .12 away on average (`draw score` says so). The exemplars keep their "
     "px: at fewer px more drawings are mistaken, and their originality moves further. By the first critic of each kind; pens "
     "were widened by dilation with a cross, --match widens by distance, so that it cannot simply undo what was done. What "
     "is lost stays lost: at 14 px, or with a pen of one px, people themselves are hard to recognize, and --match says "
