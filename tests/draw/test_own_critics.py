@@ -192,6 +192,18 @@ WRONG_FILES: dict[str, tuple[Callable[[np.ndarray, np.ndarray], dict[str, np.nda
         "`data` has 39 rows, mine has 40 images",
     ),
     "too few drawings": (lambda data, drawn: {"data": data, "drawings": drawn[:, :2]}, r"`drawings` is \(8, 2, 4\)"),
+    "too many drawings": (
+        lambda data, drawn: {"data": data, "drawings": np.repeat(drawn, 2, axis=1)[:, :5]},
+        r"`drawings` is \(8, 5, 4\), and 8 concepts with 4 drawings of each need \(8, 4, d\)",
+    ),
+    "too many in one row": (
+        lambda data, drawn: {"data": data, "drawings": np.repeat(drawn, 2, axis=1).reshape(64, 4)},
+        r"`drawings` is \(64, 4\), and 8 concepts with 4 drawings",
+    ),
+    "always the same": (
+        lambda data, drawn: {"data": data * 0 + 3, "drawings": drawn},
+        "the critic features.npz gives every image of mine the same features",
+    ),
     "another width": (lambda data, drawn: {"data": data, "drawings": drawn[..., 1:]}, "has 3 features and `data` 4"),
     "not finite": (lambda data, drawn: {"data": data * np.nan, "drawings": drawn}, "NaN or infinite"),
     "one dimension": (lambda data, drawn: {"data": data[:, 0], "drawings": drawn}, r"`data` is \(40,\)"),
@@ -206,7 +218,24 @@ def test_what_is_wrong_with_a_file_of_features_is_said(mine: str, make: Any, sai
         ex.draw.score("noise", data=mine, see="features.npz", recognise="features.npz", **ASKED)
 
 
+def test_features_of_all_that_was_drawn_serve_where_fewer_are_compared(mine: str) -> None:
+    request = Request(data=mine, see=("pixels",), recognise=("pixels",), **ASKED)
+    record = find_drawings("noise", request.task, seed=0)
+    drawn, space = stack(record, request.task), ex.spaces.load("pixels")
+    features = space.encode(drawn.reshape(-1, *drawn.shape[2:])).reshape(*drawn.shape[:2], -1)
+    direct = ex.draw.score(record, data=mine, see="pixels", recognise="pixels", n=3, **ASKED)
+    for name, some in {"all": features, "those": features[:, :3]}.items():
+        np.savez(f"{name}.npz", data=space.encode(ex.load(mine)), drawings=some)
+        found = ex.draw.score(record, data=mine, see=f"{name}.npz", recognise=f"{name}.npz", n=3, **ASKED)
+        assert values(found) == pytest.approx(values(direct))
+
+
 WRONG_FUNCTIONS = {
+    "always the same": (
+        "return images.reshape(len(images), -1) * 0 + 0.1",
+        "gives every image of mine the same features",
+    ),
+    "complex": ("return images.reshape(len(images), -1) * 1j", "bad.see gives complex features: return real ones"),
     "nan": ("return images.reshape(len(images), -1) * float('nan')", "NaN or infinite"),
     "one row too few": ("return images.reshape(len(images), -1)[1:]", "return (40, d)"),
     "one dimension": ("return images.mean(axis=(1, 2))", "return (40, d)"),
@@ -267,6 +296,46 @@ def test_a_network_that_fails_is_a_sentence() -> None:
         find_space(Broken()).encode(np.zeros((2, 8, 8), np.uint8))
     with pytest.raises(UserError, match="cannot take images of 50 × 50 px with 1 channels.*DrawingInput"):
         find_space(nn.Sequential(nn.Flatten(), nn.Linear(3, 2))).encode(np.zeros((2, 8, 8), np.uint8))
+
+
+class Dropping(Net):
+    """Dropout that is always on."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return nn.functional.dropout(super().forward(x), training=True)
+
+
+class Centring(Net):
+    """Statistics of the batch, always."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        found = super().forward(x)
+        return found - found.mean(0)
+
+
+class Waves(Net):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.fft.fft(super().forward(x))
+
+
+class Blind(Net):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return super().forward(x * 0) + 1
+
+
+WRONG_NETWORKS = {
+    Dropping: "Dropping gives an image other features each time it is asked.*such as dropout$",
+    Centring: "Centring normalises by the batch.*running statistics, or, if MAML trained it",
+    Waves: "Waves gives complex features",
+    Blind: "the critic Blind gives every image of mine the same features, and so sees nothing in it",
+}
+
+
+@pytest.mark.parametrize("network", WRONG_NETWORKS)
+def test_what_is_wrong_with_a_network_is_said_of_that_network(mine: str, tmp_path: Path, network: type[Net]) -> None:
+    with pytest.raises(UserError, match=WRONG_NETWORKS[network]):
+        ex.draw.score("noise", data=mine, see="pixels", recognise=network(0), **ASKED)
+    assert not (tmp_path / "runs").exists()
 
 
 def test_two_objects_of_one_name_are_told_apart_and_one_given_twice_is_refused() -> None:

@@ -66,9 +66,12 @@ class Critics:
         """A space by name: the critic of that name if there is one (it is loaded already), else from the zoo."""
         return next((space for space in self.see if space.name == name), None) or find_critic(name)
 
-    def fix(self, task: DrawingTask, drawings: np.ndarray, agent: str, training: ConceptSet | None = None) -> Critics:
+    def fix(
+        self, task: DrawingTask, drawings: np.ndarray, agent: str, training: ConceptSet | None = None, *, drawn: int = 0
+    ) -> Critics:
         """The same, but those without an identity (code of one's own) have encoded what they are asked here, once: what they
-        gave is who they are. drawings: (k, n, h, w) by the agent; training: what it was trained on."""
+        gave is who they are. drawings: (k, n, h, w) by the agent; training: what it was trained on; drawn: how many it made of
+        each concept, where that is more than n."""
         data, flat = task.judged_data, drawings.reshape(-1, *drawings.shape[2:])
         exemplars = [] if task.judged_in is None else [task.judged_exemplars]  # else they are among the data
 
@@ -80,7 +83,7 @@ class Critics:
                     raise UserError(
                         f"{space.name} holds features of images as they are, and --match changes these: leave it out"
                     )
-                return space.known(data, drawings, agent, *more)
+                return space.known(data, drawings, agent, *more, drawn=drawn)
             sets: list[Images] = [data, flat, *exemplars, *more]
             return KnownFeatures.of(space, sets, encode_all([space], sets)[0])
 

@@ -156,6 +156,12 @@ def stack(drawings: Drawings, task: DrawingTask, n: int | None = None) -> np.nda
     return as_bytes(drawings.image[rows.ravel()]).reshape(*rows.shape, *drawings.image.shape[1:])
 
 
+def count_each(drawings: Drawings) -> int:
+    """How many drawings the record has of every concept; 0 where they are not as many of each."""
+    counts = drawings["concept"].value_counts()
+    return int(counts.min()) if counts.min() == counts.max() else 0
+
+
 def find_warnings(drawings: Drawings, task: DrawingTask) -> tuple[str, ...]:
     """What may be a mistake, or may be intended: one sentence each, for the user to decide."""
     counts = np.bincount(_place(drawings["concept"], task, "the record"), minlength=len(task.concepts))

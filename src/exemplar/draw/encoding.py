@@ -9,7 +9,7 @@ import numpy as np
 
 from exemplar import seeds
 from exemplar.draw.critics import Critics
-from exemplar.draw.drawings import stack
+from exemplar.draw.drawings import count_each, stack
 from exemplar.draw.measures.features import CriticFeatures, EncodedDrawings
 from exemplar.draw.measures.intervals import Resamples, sample_resamples
 from exemplar.draw.tasks import FEWEST, DrawingTask, matched_own_rows, own_rows
@@ -23,6 +23,7 @@ from exemplar.store import Store
 
 MOST = 20  # drawings per concept in a study, Omniglot's number: memory stays bounded, and data sets compare
 N_REPLICATES = 1000
+ROUNDING = 4 * np.finfo(np.float32).eps  # of the largest feature: what differs by less is the same
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,12 +54,14 @@ def encode_drawings(
         raise UserError(f"These are drawings by {len(agents)} agents: score one at a time.")
     images = stack(drawings, task)
     k, n = images.shape[:2]
-    critics = critics.fix(task, images, str(agents[0]), training)
+    critics = critics.fix(task, images, str(agents[0]), training, drawn=count_each(drawings))
     own, spaces = matched_own_rows(task, n) if with_drawers else None, (*critics.see, *critics.recognise)
     sets: list[Images] = [task.judged_data, images.reshape(k * n, *images.shape[2:])]
     if task.judged_in is not None:
         sets.append(task.judged_exemplars)
     encoded = encode_all(spaces, sets, device=device, store=store)
+    for space, (data, *_) in zip(spaces, encoded, strict=True):
+        refuse_blind(space.name, data, task.data.name)
     trained: list[np.ndarray | None] = [None] * len(spaces)
     if training is not None:
         found = encode_all(critics.see, [training], device=device, store=store)
@@ -74,6 +77,15 @@ def encode_drawings(
         for space, (data, drawn, *exemplars), seen_in_training in zip(spaces, encoded, trained, strict=True)
     )
     return _gather(features, task, critics, str(agents[0]), own)
+
+
+def refuse_blind(critic: str, features: np.ndarray, data: str) -> None:
+    """Refuse a critic that sees nothing: whose features (n, d) are the same for every image but for rounding."""
+    if np.ptp(features, axis=0).max() <= ROUNDING * np.abs(features).max():
+        raise UserError(
+            f"the critic {critic} gives every image of {data} the same features, and so sees nothing in it: check what it "
+            "returns, or name another"
+        )
 
 
 def encode_own(task: DrawingTask, critics: Critics, n: int | None = None) -> EncodedDrawings:

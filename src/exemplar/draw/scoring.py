@@ -14,7 +14,7 @@ import numpy as np
 from exemplar import seeds
 from exemplar.answers import Answer, by_name, format_pairs, format_scores
 from exemplar.draw.critics import Critics
-from exemplar.draw.drawings import find_warnings, stack
+from exemplar.draw.drawings import count_each, find_warnings, stack
 from exemplar.draw.encoding import encode_drawings
 from exemplar.draw.headlines import format_headlines
 from exemplar.draw.matching import check_match, describe_match, find_format_warning
@@ -153,7 +153,7 @@ def score_drawings(
     drawings = claim(drawings, replace(task, data=task.judged_data))
     images = stack(drawings, task)
     agent = str(drawings["agent"].iloc[0])
-    critics = critics.fix(task, images, agent, training)
+    critics = critics.fix(task, images, agent, training, drawn=count_each(drawings))
     identity = {
         "agent": agent,
         "own": agent == task.drawers,

@@ -85,13 +85,16 @@ def as_space(given: Any, name: str | None = None) -> Space:
 
 def as_features(name: str, found: Any, n: int) -> np.ndarray:
     """(n, d) float32 of what a user's code gave for n images; anything else is said in one sentence."""
+    given = type(found).__name__
     if hasattr(found, "detach"):  # a tensor, perhaps with a gradient, perhaps elsewhere
         found = found.detach().cpu()
     try:
-        features = np.asarray(found, dtype=np.float32)
+        if np.iscomplexobj(found := np.asarray(found)):
+            raise UserError(f"{name} gives complex features: return real ones, such as their absolute values")
+        features = found.astype(np.float32)
     except (TypeError, ValueError) as problem:
         raise UserError(
-            f"{name} gives a {type(found).__name__} that is no array of numbers: return (n, d), one row per image"
+            f"{name} gives a {given} that is no array of numbers: return (n, d), one row per image"
         ) from problem
     if features.ndim != 2 or len(features) != n or features.shape[1] < 1:
         raise UserError(

@@ -98,10 +98,10 @@ class FeatureFile:
         return self.data
 
     def known(
-        self, data: ConceptSet, drawings: np.ndarray, agent: str, training: ConceptSet | None = None
+        self, data: ConceptSet, drawings: np.ndarray, agent: str, training: ConceptSet | None = None, *, drawn: int = 0
     ) -> KnownFeatures:
         """Of one task. drawings: (k, n, h, w), concepts in the data's order; where all of them are images of the data, the
-        data's rows are theirs."""
+        data's rows are theirs. drawn: how many the agent made of each concept, of which these are the first n."""
         k, n = drawings.shape[:2]
         flat = drawings.reshape(k * n, *drawings.shape[2:])
         if len(self.data) != len(data):
@@ -111,9 +111,9 @@ class FeatureFile:
             )
         place = {digest: row for row, digest in enumerate(_digests(data))}
         own = [place.get(digest, -1) for digest in _digests(flat)]
-        drawn = self.data[own] if min(own) >= 0 else self._drawn(agent, k, n)
+        features = self.data[own] if min(own) >= 0 else self._drawn(agent, k, n, drawn)
         sets: list[Images] = [data, flat]
-        found = [self.data, drawn]
+        found = [self.data, features]
         if training is not None:
             if len(self.others.get(TRAINING, ())) != len(training):
                 raise UserError(
@@ -123,8 +123,8 @@ class FeatureFile:
             found.append(self.others[TRAINING])
         return KnownFeatures.of(self, sets, found)
 
-    def _drawn(self, agent: str, k: int, n: int) -> np.ndarray:
-        """(k · n, d) of an agent's first n drawings of each concept."""
+    def _drawn(self, agent: str, k: int, n: int, drawn: int) -> np.ndarray:
+        """(k · n, d) of an agent's first n drawings of each concept, from a file that has these, or all it drew."""
         name = f"{DRAWINGS} of {agent}" if f"{DRAWINGS} of {agent}" in self.others else DRAWINGS
         found = self.others.get(name)
         if found is None:
@@ -134,10 +134,10 @@ class FeatureFile:
             )
         if found.ndim == 2 and len(found) % k == 0:
             found = found.reshape(k, -1, found.shape[1])
-        if found.ndim != 3 or len(found) != k or found.shape[1] < n:
+        if found.ndim != 3 or len(found) != k or found.shape[1] not in (n, max(n, drawn)):
             raise UserError(
-                f"{self.name}: `{name}` is {found.shape}, and {k} concepts with {n} drawings of each need ({k}, {n}, d), "
-                "concepts in the data's order"
+                f"{self.name}: `{name}` is {self.others[name].shape}, and {k} concepts with {n} drawings of each need "
+                f"({k}, {n}, d), concepts in the data's order"
             )
         return found[:, :n].reshape(k * n, -1)
 

@@ -118,7 +118,7 @@ def _forward_pass(space: NetworkSpace, place: torch.device, batch: int) -> Itera
     network = space.network if folded is None else folded
     holder, layer = (network, space.layer) if space.layer else (nn.Sequential(network), "0")
     # copied at once: a later layer may overwrite it in place
-    keep = {layer: lambda features: features.to(torch.float32, copy=True)}
+    keep = {layer: lambda features: _real(features, space).to(torch.float32, copy=True)}
     fill = batch if known and place.type == "cpu" else 0
     checked = False
 
@@ -140,13 +140,25 @@ def _forward_pass(space: NetworkSpace, place: torch.device, batch: int) -> Itera
 
 
 def _check_alone(space: NetworkSpace, encode: Callable[[Tensor], np.ndarray], image: Tensor) -> None:
-    """Whether the features of an image stay the same with another one beside it."""
-    alone, beside = encode(image)[0], encode(torch.cat((image, torch.zeros_like(image))))[0]
-    if np.abs(alone - beside).max() > 0.01 * np.abs(alone).max():
+    """Whether the features of an image stay the same when it is asked again, and with another one beside it."""
+    alone, again, beside = encode(image)[0], encode(image)[0], encode(torch.cat((image, torch.zeros_like(image))))[0]
+    most = 0.01 * np.abs(alone).max()
+    if np.abs(alone - again).max() > most:
         raise UserError(
-            f"{space.name} normalises by the batch, so that no image has features of its own: adapt it to tasks "
-            "(exemplar.spaces.objectives.maml), or use another space"
+            f"{space.name} gives an image other features each time it is asked: switch off what is random in it in evaluation "
+            "mode, such as dropout"
         )
+    if np.abs(alone - beside).max() > most:
+        raise UserError(
+            f"{space.name} normalises by the batch, so that no image has features of its own: let its norms use running "
+            "statistics, or, if MAML trained it, adapt it to tasks (exemplar.spaces.objectives.maml)"
+        )
+
+
+def _real(features: Tensor, space: NetworkSpace) -> Tensor:
+    if features.is_complex():
+        raise UserError(f"{space.name} gives complex features: return real ones, such as their absolute values")
+    return features
 
 
 @contextmanager
