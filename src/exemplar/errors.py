@@ -8,16 +8,18 @@ class UserError(Exception):
     """The user can fix this. The message is one sentence; the command line prints it and exits with 2."""
 
 
-def unknown(kind: str, name: str, known: Iterable[str]) -> UserError:
-    """The error for a name that does not exist; it offers the names that come near.
+def unknown(kind: str, name: str, known: Iterable[str], *, where: str = "") -> UserError:
+    """The error for a name that does not exist (where: in what); it offers the names that come near.
 
     >>> print(unknown("data set", "omniglott", ["glyphs", "omniglot"]))
     there is no data set 'omniglott': did you mean omniglot?
+    >>> print(unknown("concept", "b", ["a"], where="glyphs"))
+    there is no concept 'b' in glyphs: there are a
     """
     names = sorted(known)
     near = get_close_matches(name, names, n=3, cutoff=0.5)
     advice = f"did you mean {' or '.join(near)}?" if near else f"there are {shortened(names)}"
-    return UserError(f"there is no {kind} {name!r}: {advice}")
+    return UserError(f"there is no {kind} {name!r}{f' in {where}' if where else ''}: {advice}")
 
 
 def shortened(names: Iterable[object], most: int = 8) -> str:

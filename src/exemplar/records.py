@@ -60,7 +60,7 @@ class Table:
         names = [*cls.COLUMNS, *cls.ARRAYS]
         for name in values:
             if name not in names:
-                raise unknown(f"column in {cls.title()}", name, names)
+                raise unknown("column", name, names, where=cls.title())
         for name in names:
             if name not in values and not (name in cls.COLUMNS and cls.COLUMNS[name].gaps):
                 raise UserError(f"{cls.title()} needs the column {name}, this has {shortened(values)}")

@@ -81,7 +81,9 @@ def load_named(name: str, what: str = "function") -> Any:
     module = _module_of_file(Path(place).expanduser()) if place.endswith(".py") else _module_of_name(place)
     found = getattr(module, attribute, None)
     if found is None:
-        raise unknown(f"{what} in {place}", attribute, [key for key, value in vars(module).items() if _is(value, what)])
+        raise unknown(
+            what, attribute, [key for key, value in vars(module).items() if _is(value, what)], where=str(place)
+        )
     if not _is(found, what):
         raise UserError(f"{name} is a {type(found).__name__}, not a {what}: name one that is in {place}")
     return found

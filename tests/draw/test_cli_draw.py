@@ -242,7 +242,7 @@ WRONG = {
     "nobody": (("score", "copie"), "there is no drawer, file or folder 'copie': did you mean copies?"),
     "no such place": (("score", "nowhere.npz"), "there is no drawer, file or folder"),
     "redraw of what is no glyph": (("score", "redraw"), "programs of glyphs only, not of mine"),
-    "no function": (("score", "json:nothing"), "there is no function in json 'nothing'"),
+    "no function": (("score", "json:nothing"), "there is no function 'nothing' in json"),
     "no critic": (("score", "copies", "--see", "simclr"), "there is no space 'simclr'"),
     "no exemplar": (("score", "copies", "--exemplar", "middle"), "there is no way to choose the exemplar 'middle'"),
     "too many": (("score", "human", "--n", "9"), "people made 4 drawings of some concept .*: ask for 4 or fewer"),

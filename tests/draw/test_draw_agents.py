@@ -138,7 +138,7 @@ def test_strangers_draw_what_nobody_in_the_set_drew(task: DrawingTask) -> None:
         ("redraw@", "the setting of redraw@ is empty"),
         ("copies@2", "copies has no setting"),
         ("nowhere:sample", "nowhere cannot be imported"),
-        ("json:dump_it", "there is no function in json 'dump_it': did you mean dump"),
+        ("json:dump_it", "there is no function 'dump_it' in json: did you mean dump"),
         ("json:__name__", "is a str, not a function"),
         ("nowhere.py:sample", "there is no file nowhere.py"),
         ("json:", "there is no agent 'json:'"),

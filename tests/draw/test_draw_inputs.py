@@ -210,7 +210,7 @@ WRONG: dict[str, tuple[Callable[[Path, np.ndarray, DrawingTask], Path], str]] = 
     ),
     "an unknown concept": (
         lambda p, d, t: save_npz(p / "a.npz", d, ["Nobody", *t.concepts[1:]]),
-        "1 concept that is not part of the task: there is no concept in glyphs/weak-test 'Nobody'",
+        "1 concept that is not part of the task: there is no concept 'Nobody' in glyphs/weak-test",
     ),
     "concepts missing": (
         lambda p, d, t: save_npz(p / "a.npz", d[:6], t.concepts[:6]),
@@ -314,7 +314,7 @@ def test_anything_that_can_be_called_draws(task: DrawingTask) -> None:
 @pytest.mark.parametrize(
     ("answer", "said"),
     [
-        (lambda e, n, rng: e, r"\(9, 32, 32\): sample\(exemplars, n, rng\) must return \(9, 4, h, w\)"),
+        (lambda e, n, rng: e, r"\(9, 32, 32\): \(9, 4, h, w\) is needed"),
         (lambda e, n, rng: np.full((9, n, 32, 32), np.nan), "NaN"),
         (lambda e, n, rng: np.zeros((9, n, 32, 32), int), "must be uint8, bool, or float"),
         (lambda e, n, rng: np.zeros((9, n, 32, 32), bool), "the same image"),

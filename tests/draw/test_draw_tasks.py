@@ -133,7 +133,7 @@ class Wrong:
     [
         Wrong("there is no way to choose the exemplar 'center': did you mean centre", [3, 3], {"exemplar": "center"}),
         Wrong("there is no way to choose the exemplar 'drawer:'", [3, 3], {"exemplar": "drawer:"}),
-        Wrong("there is no drawer in some 'zoe'", [3, 3], {"exemplar": "drawer:zoe"}),
+        Wrong("there is no drawer 'zoe' in some", [3, 3], {"exemplar": "drawer:zoe"}),
         Wrong("made nothing for 1 of the 2 concepts", [3, 3], {"exemplar": "drawer:m0"}),
         Wrong("only one drawing of c1, and that is the exemplar", [3, 1], {}),
         Wrong("must be at least 1, got 0", [3, 3], {"n": 0}),

@@ -257,7 +257,7 @@ def test_what_is_wrong_with_a_function_is_said(mine: str, tmp_path: Path, exempl
 
 WRONG_NAMES = {
     "nowhere.py:see": ("there is no file nowhere.py", "file.py:"),
-    "here.py:nobody": ("there is no function in here.py 'nobody'", "file.py:"),
+    "here.py:nobody": ("there is no function 'nobody' in here.py", "file.py:"),
     "here.py:number": ("here.py:number is a int, not a function", "file.py:"),
     "here.py": ("here.py is a Python file: say which of its functions", "file.py:"),
     "no_such_thing:see": ("no_such_thing cannot be imported, there is no such module", "module:see"),

@@ -66,7 +66,7 @@ def test_nobody_takes_the_name_of_the_datas_own_drawers(mine: str, tmp_path: Pat
         pytest.fail("it was asked to draw first")
 
     sample.__name__ = name
-    with pytest.raises(UserError, match="rename it, or give `draw score` another name with --agent"):
+    with pytest.raises(UserError, match="choose another name"):
         ex.draw.score(sample, data=mine, **ASKED)
 
 
@@ -80,12 +80,12 @@ def test_a_file_called_people_is_not_the_humans(mine: str, tmp_path: Path, exemp
     file = drawn(mine, tmp_path / "people.npz")
     for verb, more in (("score", ()), ("compare", ("copies",))):
         said = mistake(exemplar("draw", verb, str(file), *more, "--data", mine, *WORDS, cwd=tmp_path))
-        assert "the name 'people' is reserved" in said
+        assert "The name 'people' is reserved" in said
     assert not (tmp_path / "runs").exists()
     (tmp_path / "human").mkdir()
     shutil.move(str(file), tmp_path / "human.npz")
     said = mistake(exemplar("draw", "score", "./human.npz", "--data", mine, *WORDS, cwd=tmp_path))
-    assert "the name 'human' is reserved" in said
+    assert "The name 'human' is reserved" in said
 
 
 def test_a_record_of_the_datas_own_drawings_may_be_called_so(mine: str) -> None:
@@ -96,7 +96,7 @@ def test_a_record_of_the_datas_own_drawings_may_be_called_so(mine: str) -> None:
         assert scored["agent"] == "people" and scored["diversity"] == by_word["diversity"]
         assert json.loads((scored.folder / "config.json").read_text())["config"]["own"] is True
     others = Drawings.of(**{name: own[name] for name in Drawings.COLUMNS}, image=255 - own.image)
-    with pytest.raises(UserError, match="the name 'people' is reserved"):
+    with pytest.raises(UserError, match="The name 'people' is reserved"):
         ex.draw.score(others, data=mine, **ASKED)
 
 

@@ -121,7 +121,7 @@ def test_a_subset_keeps_rows_and_images_together():
         (lambda: some_drawings(concept=["a", "\ud800", "c"]), "drawings row 1: concept is '\\ud800', it must be text that is not empty"),
         (lambda: some_drawings(concept=["a", "b"]), "drawings: index has 3 rows, concept has 2"),
         (lambda: some_drawings(index=[0, 1, 1], concept="x"), "drawings row 2 is a duplicate (agent ddpm, data glyphs, concept x, exemplar 0, index 1, seed 7): keep one of them"),
-        (lambda: some_drawings(colour=3), "there is no column in drawings 'colour': there are agent, concept, data, exemplar, image, index, seed"),
+        (lambda: some_drawings(colour=3), "there is no column 'colour' in drawings: there are agent, concept, data, exemplar, image, index, seed"),
         (lambda: some_drawings(image=np.full((3, 4, 4), np.nan)), "drawings row 0: image has values outside [0, 1], or NaN"),
         (lambda: some_drawings(image=np.full((3, 4, 4), 1.5)), "drawings row 0: image has values outside [0, 1], or NaN"),
         (lambda: some_drawings(image=np.zeros((3, 4))), "drawings: image must be uint8 or float of 3 dimensions, it is (3, 4) float64"),

@@ -28,7 +28,9 @@ def read_ways(given: Any) -> tuple[int, ...]:
 
 
 def read_words(given: Any) -> tuple[str, ...]:
-    """One word, number or path, or several, as text."""
+    """One word, number or path, or several, as text; None is none."""
+    if given is None:
+        return ()
     several = given if isinstance(given, Sequence) and not isinstance(given, str) else [given]
     return tuple(map(str, several))
 
@@ -37,7 +39,7 @@ def _read_way(word: Any) -> int:
     text = str(word).strip()
     if text == ALL:
         return 0
-    if isinstance(word, bool) or not text.isdecimal() or int(text) == 1:
+    if isinstance(word, bool) or not text.isdecimal() or int(text) < 2:
         raise UserError(f"The number of ways must be 2 or more, or all, got {text!r}.")
     return int(text)
 
@@ -65,6 +67,8 @@ def choose_concepts(data: ConceptSet, given: Sequence[Any], seed: int) -> tuple[
             path = Path(word).expanduser()
             with reading(path, "a list of concepts"):
                 words = [line.strip() for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+        elif Path(word).suffix == ".txt":
+            raise UserError(f"There is no file {word} with names of concepts: check where it is.")
     wanted = set(words)
     found = tuple(data.only(concepts=wanted).concepts) if wanted else ()
     if len(found) < 2:
@@ -75,7 +79,7 @@ def choose_concepts(data: ConceptSet, given: Sequence[Any], seed: int) -> tuple[
 def _some(data: ConceptSet, number: int, seed: int) -> tuple[str, ...]:
     if not 2 <= number <= data.n_concepts:
         raise UserError(
-            f"--concepts {number} cannot be: {data.name} has {data.n_concepts} concepts, give 2 to as many."
+            f"{data.name} has {data.n_concepts} concepts: give --concepts a number from 2 to {data.n_concepts}, got {number}."
         )
     chosen = np.sort(seeds.rng("some concepts", seed).permutation(data.n_concepts)[:number])
     return tuple(data.concepts[place] for place in chosen)

@@ -125,8 +125,8 @@ def arrange_drawings(
         images = images.reshape(k, n, *images.shape[2:])
     if images.ndim != 4 or images.shape[:2] != (k, n):
         raise UserError(
-            f"{agent} gave an array of shape {shape}: sample(exemplars, n, rng) must return ({k}, {n}, h, w), n "
-            "drawings of each exemplar"
+            f"The drawings of {agent} are an array of shape {shape}: ({k}, {n}, h, w) is needed, n drawings of each exemplar; "
+            "a function sample(exemplars, n, rng) returns it"
         )
     _check_size(images.shape[2:], task, agent)
     changed: list[str] = []
@@ -252,7 +252,7 @@ def _place(concepts: object, task: DrawingTask, where: str) -> np.ndarray:
     known = {name: place for place, name in enumerate(task.concepts)}
     strange = [str(word) for word in words.categories if word not in known]
     if strange:
-        problem = unknown(f"concept in {task.data.name}", strange[0], known)
+        problem = unknown("concept", strange[0], known, where=task.data.name)
         several = "1 concept that is" if len(strange) == 1 else f"{len(strange)} concepts that are"
         raise UserError(f"{where} contains {several} not part of the task: {problem}")
     missing = [name for name in task.concepts if name not in set(words.categories)]

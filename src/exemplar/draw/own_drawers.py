@@ -14,25 +14,25 @@ from exemplar.records import Drawings
 from exemplar.spaces.inputs import as_bytes
 
 HUMAN, SIMULATED_DRAWERS = "human", "simulated"  # the data's own drawings: by people, or by the package
-RESERVED = (PEOPLE, HUMAN, SIMULATED, SIMULATED_DRAWERS)
+RESERVED = (PEOPLE, HUMAN, "humans", SIMULATED, SIMULATED_DRAWERS)
 PART = 512  # images at a time
 
 
 def is_reserved(name: str) -> bool:
     """Whether a name stands for the data's own drawers, however it is written, or would be taken for theirs on a page.
 
-    >>> is_reserved(" People"), is_reserved("simulated_drawers"), is_reserved("people (2)"), is_reserved("peopled")
+    >>> is_reserved(" People."), is_reserved("simulated_drawers"), is_reserved("Humans (2)"), is_reserved("peopled")
     (True, True, True, False)
     """
-    plain = re.sub(r"[\s_-]+", " ", unicodedata.normalize("NFKC", name)).strip().casefold()
-    return re.sub(r" \(.*$", "", plain) in RESERVED
+    plain = re.sub(r" ?\(.*$", "", unicodedata.normalize("NFKC", name).casefold())
+    return re.sub(r"[\W_]+", " ", plain).strip() in RESERVED
 
 
 def refuse_reserved(name: str) -> None:
     if is_reserved(name):
         raise UserError(
-            f"the name {name!r} is reserved for the data's own drawers, and these drawings are not theirs: rename it, or give "
-            "`draw score` another name with --agent"
+            f"The name {name!r} is reserved for the data's own drawers, and these drawings are not theirs: choose another "
+            "name, such as that of the model."
         )
 
 

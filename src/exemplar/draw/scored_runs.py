@@ -44,6 +44,7 @@ class FittedCurve:
     fit_hi: np.ndarray
 
 
+SETTINGS = {"with_drawers": "--no-people", "only": "--concepts"}  # how a user knows a setting, where not by its name
 CURVE = [field.name for field in fields(FittedCurve)]
 
 
@@ -224,6 +225,10 @@ def read_comparable(folders: Sequence[Path]) -> list[ScoredRun]:
 def _check_same(one: ScoredRun, other: ScoredRun) -> None:
     pair = f"{one.folder} and {other.folder} cannot be compared"
     if one.about["data"] != other.about["data"] or one.concepts != other.concepts:
+        if list(one.about["data"]) == list(other.about["data"]) and one.concepts != other.concepts:
+            raise UserError(
+                f"{pair}, they are of different concepts of {' '.join(one.about['data'])}: score both on the same ones"
+            )
         which = " and ".join(f"{' '.join(run.about['data'])} ({len(run.concepts)} concepts)" for run in (one, other))
         raise UserError(f"{pair}, they are of different data, {which}: score both on the same")
     if not np.array_equal(one.exemplars, other.exemplars):
@@ -250,7 +255,8 @@ def _check_same(one: ScoredRun, other: ScoredRun) -> None:
     if one.settings != other.settings:
         differing = [name for name in one.settings if one.settings[name] != other.settings.get(name)]
         raise UserError(
-            f"{pair}, they were scored with another {shortened(differing)}: score both with the same settings"
+            f"{pair}, they were scored with different settings ({shortened(SETTINGS.get(name, name) for name in differing)}): "
+            "score both with the same"
         )
 
 

@@ -117,7 +117,7 @@ def make_task(
             chosen_by = f"centre in {space.name}"
         case "drawer", name if name:
             if name not in data.maker.names:
-                raise unknown(f"drawer in {data.name}", name, data.maker.names)
+                raise unknown("drawer", name, data.maker.names, where=data.name)
             rows = drawer_exemplars(labels, data.maker.code, data.maker.names.index(name))
             chosen_by = f"drawer {name}"
         case "random", "":

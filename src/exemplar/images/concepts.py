@@ -119,7 +119,7 @@ class ConceptSet:
     def rows(self, concept: str) -> np.ndarray:
         """The rows of one concept's images, in order."""
         if concept not in self.concept.names:
-            raise unknown(f"concept in {self.name}", concept, self.concept.names)
+            raise unknown("concept", concept, self.concept.names, where=self.name)
         return np.flatnonzero(self.concept.code == self.concept.names.index(concept))
 
     def subset(self, rows: Sequence[int] | np.ndarray, name: str | None = None) -> ConceptSet:
@@ -143,7 +143,7 @@ class ConceptSet:
         wanted = list(concepts)
         for concept in wanted:
             if concept not in place:
-                raise unknown(f"concept in {self.name}", concept, place)
+                raise unknown("concept", concept, place, where=self.name)
         return self.subset(np.isin(self.concept.code, [place[concept] for concept in wanted]), name)
 
     def sample(self, n_concepts: int, n_each: int, *, rng: np.random.Generator) -> ConceptSet:

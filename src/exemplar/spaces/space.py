@@ -69,7 +69,7 @@ class NetworkSpace:
     def __post_init__(self) -> None:
         layers = dict(self.network.named_modules(remove_duplicate=False))
         if self.layer not in layers:
-            raise unknown(f"layer in {self.name}", self.layer, [layer for layer in layers if layer])
+            raise unknown("layer", self.layer, [layer for layer in layers if layer], where=self.name)
         if self.batch is not None and self.batch < 1:
             raise UserError(f"The batch must be at least 1 image, got {self.batch}.")
 
