@@ -22,6 +22,7 @@ from exemplar.draw.measures.differences import (
     headline,
     to_arrays,
 )
+from exemplar.draw.measures.told_apart import index_hands
 from exemplar.errors import UserError
 from exemplar.files import read_npz, write_npz
 
@@ -72,15 +73,31 @@ def test_shares_do_not_differ_by_less_than_three_concepts_worth():
     assert difference(values(whole, share=True), values(slips - 0.5, share=True))[2] < 0.001
 
 
+def test_two_shares_differ_by_1_at_most():
+    whole, none = values(np.ones(K), share=True), values(np.zeros(K), share=True)
+    assert difference(whole, none)[1] == pytest.approx((1 - 3 / K, 1))
+    assert difference(none, whole)[1] == pytest.approx((-1, 3 / K - 1))
+    most = values(np.r_[np.ones(K - 1), 0.9], share=True)
+    assert difference(most, none)[1][1] == 1 and difference(none, most)[1][0] == -1
+
+
 def test_hands_that_draw_every_concept_add_to_its_noise():
     rng = seeds.rng("hands")
     alone = rng.random((1, K, 9))
     hands = alone + 3 * rng.standard_normal(9)
-    assert headline(alone).shared < 0.01 and headline(hands).shared == pytest.approx(
+    who = index_hands(K, 9)
+    assert headline(alone, who).shared < 0.01 and headline(hands, who).shared == pytest.approx(
         np.var(hands[0].mean(axis=0), ddof=1) / 9, rel=0.1
     )
-    width = [np.diff(difference(headline(one), headline(alone * 0))[1])[0] for one in (alone, hands)]
+    width = [np.diff(difference(headline(one, who), headline(alone * 0))[1])[0] for one in (alone, hands)]
     assert width[1] > 5 * width[0]
+
+
+def test_nobody_invents_hands_for_an_agent():
+    """Four drawings by chance alike in all concepts would be three degrees of freedom."""
+    few = seeds.rng("few").random((1, K, 4)) + np.array([0, 0.2, 0.4, 0.6])
+    expected = ttest_1samp(few.mean(axis=(0, 2)), 0).confidence_interval()
+    assert difference(headline(few), headline(few * 0))[1] == pytest.approx((expected.low, expected.high))
 
 
 @pytest.mark.parametrize("k", [8, 40])
@@ -95,9 +112,7 @@ def test_drawers_that_are_alike_differ_once_in_twenty_times(k):
 
 def test_the_difference_of_distances_is_that_of_the_distances():
     rng = seeds.rng("moved")
-    one, other = (
-        Moved(rng.standard_normal((2, K, 2)) + at, np.zeros((2, 4, 4)), np.full(2, 9.0)) for at in ((5, 0), (0, 2))
-    )
+    one, other = (Moved(rng.standard_normal((2, K, 2)) + at, np.zeros((4, 4)), 9.0) for at in ((5, 0), (0, 2)))
     length = [np.hypot(*side.moved.mean(axis=1).T).mean() for side in (one, other)]
     found, (low, high), p = distance_difference(one, other)
     assert found == pytest.approx(length[0] - length[1]) and low > 2 and high < 4 and p < 0.001
@@ -113,11 +128,16 @@ def test_pairs_are_corrected_within_a_score_and_come_back_from_a_file(tmp_path):
     assert [d.p_corrected for d in order] == pytest.approx(
         [3 * order[0].p, max(3 * order[0].p, 2 * order[1].p), order[2].p]
     )
-    moved = Moved(rng.random((2, K, 2)), rng.random((2, 4, 4)), np.ones(2))
+    moved = Moved(rng.random((2, K, 2)), rng.random((4, 4)), 3.0)
     write_npz(tmp_path / "a.npz", to_arrays(heads, moved))
     kinds = {name: ("f", array.ndim) for name, array in to_arrays(heads, moved).items()}
     again, also = from_arrays(read_npz(tmp_path / "a.npz", **kinds))
-    assert also is not None and (also.moved == moved.moved).all()
+    assert (
+        also is not None and (also.moved == moved.moved).all() and (also.noise == moved.noise).all() and also.free == 3
+    )
+    noise, free = np.stack([rng.random((4, 4)), moved.noise]), np.array([8.0, 3.0])  # as earlier versions wrote them
+    _, before = from_arrays({"moved": moved.moved, "moved_noise": noise, "moved_free": free})
+    assert before is not None and (before.noise == moved.noise).all() and before.free == 3
     assert all(difference(again[name], heads["a"]) == difference(heads[name], heads["a"]) for name in heads)
     assert from_arrays({}) == ({}, None)
 
@@ -139,8 +159,9 @@ def test_words_say_who_differs_from_whom():
         "No difference is certain between y and z.",
     ]
     table = differences_table(found)
-    assert [cell.text for cell in table.cells[0]] == ["x − y", "-0.200 *", "+0.200 *", "+0.200 *", "–"]
-    assert table.cells[2][1].text == "+1.000" and "p = 0.050" in table.cells[2][1].small
+    assert [cell.text for cell in table.cells[0]] == ["x − y", "−0.200 *", "+0.200 *", "+0.200 *", "–"]
+    assert table.cells[0][1].small == "−0.300 to −0.100\np, corrected = 0.010" and table.cells[0][1].value == -0.2
+    assert table.cells[2][1].text == "+1.000" and "p, corrected = 0.050" in table.cells[2][1].small
 
 
 def test_comparing_gives_differences_in_json_text_and_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -184,3 +205,36 @@ def test_comparing_gives_differences_in_json_text_and_page(tmp_path: Path, monke
     ways = ex.draw.score("redraw@1", data="glyphs", n=5, exemplar="random")
     with pytest.raises(UserError, match="followed different exemplars"):
         ex.draw.compare([str(runs["copies"]), str(ways.folder), str(runs["simulated"])], html="no.html")
+
+
+def test_the_same_drawings_under_two_names_differ_in_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    import exemplar as ex
+
+    monkeypatch.chdir(tmp_path)
+    asked = {"data": "glyphs", "n": 4, "concepts": 20}
+    folders = [str(ex.draw.score("redraw@2", **asked, agent=name, out=name).folder) for name in ("base", "twin")]
+    found = ex.draw.compare([*folders, "copies"], **asked, html="page.html")
+    twins = [d for d in found["differences"] if {d["a"], d["b"]} == {"base", "twin"}]
+    assert {d["score"] for d in twins} >= {"diversity", "recognizability_20_way", "distance_to_simulated_drawers"}
+    assert all((d["difference"], d["ci95"], d["p"]) == (0, [0, 0], 1) for d in twins)
+    (said,) = [sentence for sentence in found.warnings if "pixel by pixel" in sentence]
+    assert said == "the drawings of base and twin are the same, pixel by pixel: nothing differs between them"
+    assert said in found.page.read_text(encoding="utf-8")
+    # copies do not vary at all: the difference to them is as certain as the score itself
+    (gap,) = [d for d in found["differences"] if (d["a"], d["b"], d["score"]) == ("base", "copies", "diversity")]
+    (own,) = [s for s in found.scores if s.agent == "base" and s.name == "diversity" and not s.space]
+    assert gap["ci95"] == pytest.approx(own.ci95, abs=0.01)
+
+
+def test_a_file_of_the_datas_own_drawings_is_their_drawers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    import exemplar as ex
+
+    monkeypatch.chdir(tmp_path)
+    asked = {"data": "glyphs", "n": 4, "concepts": 20}
+    run = ex.draw.score("simulated", **asked)
+    with np.load(run.folder / "scored.npz") as arrays:
+        images, concepts = arrays["drawings"], arrays["concepts"]
+    np.savez("human.npz", images=images.reshape(-1, *images.shape[2:]), concept=np.repeat(concepts, 4))
+    found = ex.draw.compare(["human.npz", "redraw@1"], **asked, html="page.html")
+    assert set(found["runs"]) == {"human.npz", "redraw@1"}
+    assert {(d["a"], d["b"]) for d in found["differences"]} == {("simulated drawers", "redraw@1")}

@@ -20,7 +20,7 @@ from exemplar.draw.scoring import overall_scores, score_into_run, stacked_number
 from exemplar.draw.tasks import matched_own_rows
 from exemplar.errors import UserError
 from exemplar.options import check_path
-from exemplar.records import Score, Scores
+from exemplar.records import Drawings, Score, Scores
 from exemplar.runs import load_scores
 
 OWN = (HUMAN, SIMULATED_DRAWERS)
@@ -105,13 +105,16 @@ def _score_missing(
 ) -> list[str]:
     """Score who has no run folder yet, and the data's own drawers where they are wanted; gives the names that were added."""
     task, added = request.task, []
-    if (
-        add_own and request.people and matched_own_rows(task, task.n) is not None
-    ):  # with too few drawings nothing is compared with them
+
+    def find(name: str) -> Drawings:
+        return find_drawings(name, task, invert=invert, size=size, seed=request.seed, said=warnings)
+
+    found = {name: find(name) for name in missing}
+    given = any(drawings["agent"].iloc[0] == task.drawers for drawings in found.values())  # as a file of theirs
+    # with too few drawings nothing is compared with them
+    if add_own and not given and request.people and matched_own_rows(task, task.n) is not None:
         added.append(own_word(task))
-    seed, found = request.seed, {}
-    for name in [*missing, *added]:
-        found[name] = find_drawings(name, task, invert=invert, size=size, seed=seed, said=warnings)
+        found[added[0]] = find(added[0])
     if not found:
         return added
     task = replace(task, n=min(stacked_number(drawings, task) for drawings in found.values()))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
+from itertools import combinations
 from typing import Any
 
 from exemplar.answers import format_interval, format_table
@@ -18,7 +19,7 @@ CORRECTED = (
 
 
 def pair_runs(runs: Sequence[ScoredRun], distance: str) -> tuple[list[Difference], tuple[str, ...]]:
-    """Every pair of runs in every main score, and a sentence per run that lacks what it takes.
+    """Every pair of runs in every main score; a sentence per run that lacks what it takes, and per pair that is the same.
 
     runs: comparable ones, each of another agent; distance: the name of the score that is the distance to the data's drawers,
     in which these are none of the pairs.
@@ -35,7 +36,17 @@ def pair_runs(runs: Sequence[ScoredRun], distance: str) -> tuple[list[Difference
         for run in runs
         if run not in ready
     )
-    return compare_pairs(headlines, away, distance), lacking
+    same = [(a.agent, b.agent) for a, b in combinations(ready, 2) if _same_drawings(a, b)]
+    said = tuple(
+        f"the drawings of {a} and {b} are the same, pixel by pixel: nothing differs between them" for a, b in same
+    )
+    return compare_pairs(headlines, away, distance, [frozenset(pair) for pair in same]), (*lacking, *said)
+
+
+def _same_drawings(one: ScoredRun, other: ScoredRun) -> bool:
+    """By the digests that the runs recorded, of all drawings in their order."""
+    digests = [run.about["config"].get("drawings") for run in (one, other)]
+    return None not in digests and digests[0] == digests[1]
 
 
 def find(differences: Differences, one: str, other: str, score: str) -> Difference | None:

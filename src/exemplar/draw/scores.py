@@ -33,7 +33,7 @@ from exemplar.records import Score, Scores
 __all__ = ["CriticFeatures", "EncodedDrawings", "ScoreConfig", "ScoredDrawings", "score_features"]
 
 NORMALISATIONS = ("sample", "people")
-MEASURES = 3  # counted up where a score is computed in another way, so that no earlier run is taken for the same
+MEASURES = 4  # counted up where a score is computed in another way, so that no earlier run is taken for the same
 WITH_DIFFERENCES = re.compile(r"diversity|recognizability_\w+_way|originality|copy_rate")  # between drawers, in pairs
 SHORTFALL = 0.02  # of a standard deviation of few drawings: less is not worth a warning (13 drawings)
 

@@ -10,9 +10,8 @@ from matplotlib.figure import Figure as Plot
 from exemplar.draw.figures.drawers import OF_PEOPLE, Drawers, is_own_drawers
 from exemplar.draw.figures.plots import AgentStyles, error_bar
 from exemplar.draw.figures.tables import list_names, required_score, words
-from exemplar.draw.figures.verdicts import told_apart_sentence
 from exemplar.draw.measures.differences import Difference
-from exemplar.draw.measures.distance import NULL, P
+from exemplar.draw.measures.distance import P
 from exemplar.draw.measures.originality import density
 from exemplar.draw.pairing import CORRECTED, Differences, format_p
 from exemplar.draw.scored_runs import ScoredRun
@@ -86,7 +85,7 @@ def differences_table(differences: Differences, drawers: Drawers = OF_PEOPLE) ->
     rows: list[list[str | Cell]] = [
         [f"{a} − {b}", *(_cell(by_key.get((a, b, name))) for name in names)] for a, b in pairs
     ]
-    small = f"First minus second; below, the 95 % interval and the corrected p, with a star where it is under .05. {CORRECTED}"
+    small = f"First minus second, with a star where the corrected p is under .05; below, the 95 % interval. {CORRECTED}"
     return Table(header, rows, small=small, folded=f"{len(pairs)} pairs" if len(pairs) > 10 else "")
 
 
@@ -96,8 +95,14 @@ def _cell(found: Difference | None) -> Cell:
     low, high = found.ci95
     star = " *" if found.differs else ""
     p = format_p(found.p_corrected)
-    small = f"{low:+.3f} – {high:+.3f}, p {p if p.startswith('<') else f'= {p}'}"
-    return Cell(f"{found.difference:+.3f}{star}", small=small, number=True)
+    small = f"{_signed(low)} to {_signed(high)}\np, corrected {p if p.startswith('<') else f'= {p}'}"
+    return Cell(f"{_signed(found.difference)}{star}", found.difference, small, number=True)
+
+
+def _signed(value: float) -> str:
+    """With a minus that is as wide as the plus, and no sign of 0."""
+    text = f"{value:+.3f}".replace("-", "−")
+    return text[1:] if not float(f"{value:.3f}") else text
 
 
 def show_null(runs: Sequence[ScoredRun], styles: AgentStyles, drawers: Drawers) -> Figure | None:
@@ -112,16 +117,12 @@ def show_null(runs: Sequence[ScoredRun], styles: AgentStyles, drawers: Drawers) 
         xlabel=words(drawers.distance, drawers),
     )
     them = drawers.them
-    limit = required_score(tested[0], NULL + drawers.distance)
     p = {run.agent: run.overall(P + drawers.distance) for run in tested}
     values = ", ".join(f"{agent} {format_p(score.value)}" for agent, score in p.items() if score is not None)
     caption = (
-        f"How far each drawer is from {them} (with its 95 % interval, which begins at 0 where the true distance may be 0), in "
-        f"grey how far a new group of {them} would be, {limit.value:.2f} on average, and the line within which 95 % of such "
-        f"groups are, {limit.ci95[1]:.2f} (beside {tested[0].agent}; more for drawers whose own hands differ more). The scale "
-        f"is a square root. {told_apart_sentence(tested, drawers)} The share of new groups that are as far (p): {values}. "
-        "The words follow p, which speaks of these concepts and other drawers; the interval speaks of other concepts and "
-        "critics too."
+        f"Each mark is a drawer's distance to {them} with its 95 % interval, and in grey is how far away a new group of {them} "
+        f"would be, 95 % of them left of the dotted line. Who is right of it is told apart from {them}: p, the share of new "
+        f"groups that are at least as far away, is {values}."
     )
     return Figure.of_plot(plot, caption, name="null")
 

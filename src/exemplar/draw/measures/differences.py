@@ -2,13 +2,14 @@
 
 A difference is known of each concept by each critic, (s, k). Both are taken as drawn from many: its variance is that of two
 crossed random effects (with one or two critics it is over concepts alone). The interval and p are by Student's t, of one and
-the same test: p is below .05 where the interval leaves out 0. Hands that drew all concepts add their own noise. Shares near 0
+the same test: p is below .05 where the interval leaves out 0. The data's own drawers, whose hands drew many concepts each, add
+the noise of these; an agent's drawings are taken as independent, and drawings that are the same do not differ. Shares near 0
 or 1 hang on a few concepts, of which a set may show none: two shares never differ by less than three concepts' worth.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -17,11 +18,12 @@ from scipy.special import stdtrit
 
 from exemplar import stats
 from exemplar.draw.measures.intervals import FEW_CRITICS
-from exemplar.draw.measures.told_apart import LEVEL, hand_noise, index_hands
+from exemplar.draw.measures.told_apart import LEVEL, hand_noise
 
 UNSEEN = 3.0  # concepts' worth by which shares may differ unseen (the rule of three): by simulation, see `draw-null`
 SMALLEST, HALVINGS = 1e-12, 40  # in search of p
 VALUES, HANDS = "by_critic_", "hands_of_"  # how a run names them
+NOTHING = 0.0, (0.0, 0.0), 1.0  # the difference of a drawer to itself, its interval and p
 ROUNDING = 1e-6  # critics compute in float32: what is nearer is alike
 
 
@@ -56,10 +58,12 @@ class Difference:
 
 
 def headline(by_drawing: np.ndarray, hands: np.ndarray | None = None, *, share: bool = False) -> Headline:
-    """by_drawing: (s, k, n), whose mean over drawings is the score; hands: (k, n), by index where unknown."""
+    """by_drawing: (s, k, n), whose mean over drawings is the score; hands: (k, n), None where no two drawings are by one."""
+    if hands is None:
+        return Headline(by_drawing.mean(axis=2), 0.0, 1.0, share)
     k, n = by_drawing.shape[1:]
     mean = by_drawing.mean(axis=0, keepdims=True)
-    whole = hand_noise(mean, index_hands(k, n) if hands is None else hands)
+    whole = hand_noise(mean, hands)
     alone = hand_noise(mean, np.arange(k * n).reshape(k, n))
     beyond = float(np.square(whole.parts).sum() - np.square(alone.parts).sum())
     return Headline(by_drawing.mean(axis=2), max(beyond, 0.0), whole.free, share)
@@ -75,12 +79,17 @@ def difference(one: Headline, other: Headline) -> tuple[float, tuple[float, floa
     variance, least = sum(parts), UNSEEN / gap.shape[1] if one.share else 0.0
     if variance <= 0:
         p = 1.0 if abs(middle) <= least else 2.0 ** (1 - gap.shape[1])  # that of a sign test
-        return middle, (middle - least, middle + least), p
+        return middle, _ends(middle, least, one.share), p
     half, p = _reach(LEVEL, parts, free), _p_of(abs(middle), parts, free)
     if half < least:
         half, p = least, _p_of(abs(middle) * _reach(LEVEL, parts, free) / least, parts, free)
-    ends = middle - half, middle + half
-    return middle, (max(ends[0], -1.0), min(ends[1], 1.0)) if one.share else ends, float(p)
+    return middle, _ends(middle, half, one.share), float(p)
+
+
+def _ends(middle: float, half: float, share: bool) -> tuple[float, float]:
+    """Two shares differ by 1 at most."""
+    low, high = middle - half, middle + half
+    return (max(low, -1.0), min(high, 1.0)) if share else (low, high)
 
 
 def _reach(p: float, parts: Sequence[float], free: Sequence[float]) -> float:
@@ -114,12 +123,12 @@ def _variance_parts(gap: np.ndarray) -> tuple[list[float], list[float]]:
 
 @dataclass(frozen=True, eq=False)
 class Moved:
-    """Where a drawer stands, seen from the data's own. moved: (s, k, 2) of each concept, z-scored; noise: (2, 2s, 2s), the
-    covariance of the mean that hands add, the drawer's own and the data's; free: (2,) hands."""
+    """Where a drawer stands, seen from the data's own. moved: (s, k, 2) of each concept, z-scored; noise: (2s, 2s), the
+    covariance of the mean that the hands of the data's drawers add; free: how many hands that is known from."""
 
     moved: np.ndarray
     noise: np.ndarray
-    free: np.ndarray
+    free: float
 
     @property
     def along(self) -> np.ndarray:
@@ -134,28 +143,33 @@ def distance_difference(one: Moved, other: Moved) -> tuple[float, tuple[float, f
     drawer. What the data's drawers add cancels where both ways are the same."""
     weights = [side.along.ravel() / len(side.along) for side in (one, other)]
     apart = weights[0] - weights[1]
-    common = float(apart @ one.noise[1] @ apart)
-    sides = [
-        Headline(
-            (side.moved * side.along[:, None]).sum(axis=2), float(w @ side.noise[0] @ w) + common / 2, side.free[0]
-        )
-        for side, w in zip((one, other), weights, strict=True)
-    ]
+    common = float(apart @ one.noise @ apart)
+    sides = [Headline((side.moved * side.along[:, None]).sum(axis=2), common / 2, one.free) for side in (one, other)]
     return difference(*sides)
 
 
 def compare_pairs(
-    headlines: Mapping[str, Mapping[str, Headline]], distances: Mapping[str, Moved], distance: str
+    headlines: Mapping[str, Mapping[str, Headline]],
+    distances: Mapping[str, Moved],
+    distance: str,
+    same: Collection[frozenset[str]] = (),
 ) -> list[Difference]:
     """Every pair of drawers in every score both have, p corrected within each score (Holm).
 
     headlines: score → drawer → values; distances: of the drawers that have one to the data's own (who are none of them);
-    distance: what that score is called.
+    distance: what that score is called; same: pairs of drawers whose drawings are the same, which differ in nothing.
     """
     found: list[Difference] = []
     for score, drawers in headlines.items():
-        found += _corrected(score, [(a, b, *difference(drawers[a], drawers[b])) for a, b in combinations(drawers, 2)])
-    pairs = [(a, b, *distance_difference(distances[a], distances[b])) for a, b in combinations(distances, 2)]
+        pairs = [
+            (a, b, *(NOTHING if {a, b} in same else difference(drawers[a], drawers[b])))
+            for a, b in combinations(drawers, 2)
+        ]
+        found += _corrected(score, pairs)
+    pairs = [
+        (a, b, *(NOTHING if {a, b} in same else distance_difference(distances[a], distances[b])))
+        for a, b in combinations(distances, 2)
+    ]
     return found + _corrected(distance, pairs)
 
 
@@ -176,7 +190,7 @@ def to_arrays(headlines: Mapping[str, Headline], moved: Moved | None) -> dict[st
         found[f"{VALUES}{name}"] = one.values
         found[f"{HANDS}{name}"] = np.array([one.shared, one.free, one.share], float)
     if moved is not None:
-        found |= {"moved": moved.moved, "moved_noise": moved.noise, "moved_free": moved.free}
+        found |= {"moved": moved.moved, "moved_noise": moved.noise[None], "moved_free": np.array([moved.free])}
     return found
 
 
@@ -190,4 +204,5 @@ def from_arrays(arrays: Mapping[str, np.ndarray]) -> tuple[dict[str, Headline], 
             headlines[name] = Headline(values, float(shared), float(free), bool(share))
     if "moved" not in arrays:
         return headlines, None
-    return headlines, Moved(arrays["moved"], arrays["moved_noise"], arrays["moved_free"])
+    # earlier versions wrote an agent's own hands before those of the data's drawers
+    return headlines, Moved(arrays["moved"], arrays["moved_noise"][-1], float(arrays["moved_free"][-1]))

@@ -19,7 +19,6 @@ from exemplar.draw.measures.told_apart import (
     NullDistance,
     compare_with_null,
     distance_intervals,
-    index_hands,
     known_hands,
     shared_covariance,
 )
@@ -51,7 +50,7 @@ def measure_distance(
 ) -> Distance:
     """see: normalised; references: one per pair of critics; ways: of the recognizability that is on the plane."""
     assert encoded.makers is not None
-    k, n = encoded.makers.shape
+    n = encoded.makers.shape[1]
     agent, theirs = (points(side, references, ways) for side in (own, drawers))
     hands = known_hands(encoded.makers)
     shift = typical_shift(see, references, unbiased=unbiased)
@@ -61,12 +60,7 @@ def measure_distance(
         ends[:, 0] = 0.0  # who is not told apart may be no distance away
     # drawings that are the drawers' own are where they are, whatever new groups would be
     itself = not (agent - theirs).any()
-    noise = [shared_covariance(theirs, hands), shared_covariance(agent, hands if itself else index_hands(k, n))]
-    moved = Moved(
-        (agent - theirs).mean(axis=2),
-        np.stack([covariance for covariance, _ in reversed(noise)]),
-        np.array([free for _, free in reversed(noise)]),
-    )
+    moved = Moved((agent - theirs).mean(axis=2), *shared_covariance(theirs, hands))
     scores = (
         *_distance_rows(encoded, own, drawers, references, ways, moved, ends),
         *_null_rows(encoded, null, 1.0 if itself else null.p, n),

@@ -147,15 +147,20 @@ def pair_scores(seed: int) -> Iterator[Score]:
             yield share("said_to_differ", f"shares of .95 and {step:g} less, {where}", found)
         for step in (0.0, *STEPS):
             rng = seeds.rng("pairs of diversities", seed, k, n, step)
+            found = list(_diversity_pairs(k, n, step, rng))
+            yield share("said_to_differ", f"diversity {step:.0%} more, {where}", found)
+        for known in (True, False):
+            rng = seeds.rng("diversities beside people", seed, k, n)  # the same drawings for both
+            found = list(_diversity_pairs(k, n, 0.0, rng, people=True, known=known))
             yield share(
-                "said_to_differ", f"diversity {step:.0%} more, {where}", list(_diversity_pairs(k, n, step, rng))
+                "said_to_differ", f"diversity beside people{'' if known else ' of unknown hands'}, {where}", found
             )
     for what, (one, other) in {
         "both like people": (Agent(), Agent()),
         "both as far": (Agent(-0.5, 1.0, 0.5), Agent(-0.5, 1.0, 0.5)),
         "one farther": (Agent(-0.5, 1.0, 0.5), Agent(-0.7, 1.0, 0.5)),
     }.items():
-        for world in (World(30, 9, s=3), World(150, 19)):
+        for world in (World(10, 9), World(30, 9, s=3), World(150, 19)):
             rng = seeds.rng("pairs of distances", seed, what, world.k)
             found = [_distance_p(world, one, other, rng) < LEVEL for _ in range(N_PAIRS // 4)]
             yield share("said_to_differ", f"distances, {what}: {world.k} concepts, {world.n} drawings", found)
@@ -178,30 +183,33 @@ def _share_pairs(
     ]
 
 
-def _diversity_pairs(k: int, n: int, step: float, rng: np.random.Generator) -> Iterator[bool]:
-    """Lognormal, the same concepts for both, one of which varies over concepts more; critics and hands add their own."""
+def _diversity_pairs(
+    k: int, n: int, step: float, rng: np.random.Generator, *, people: bool = False, known: bool = True
+) -> Iterator[bool]:
+    """Lognormal, the same concepts for both, one of which varies over concepts more; critics add their own. people: whether
+    the other side has hands, each in all concepts; known: whether the test is told so."""
+    hands = index_hands(k, n) if people and known else None
     for _ in range(N_PAIRS):
         concept = np.exp(0.3 * rng.normal(size=(k, 1)))
         uneven = np.exp(0.2 * rng.normal(size=(k, 1)) - 0.02) * (1 + step)
-        sides = []
-        for more, spread in ((uneven, 0.5), (1.0, 0.3)):
-            value = concept * more * np.exp(spread * rng.normal(size=(3, k, n)) - spread**2 / 2)
-            sides.append(headline(value + 0.03 * rng.normal(size=(3, 1, 1)) + 0.1 * rng.normal(size=n)))
-        yield difference(*sides)[2] < LEVEL
+        one, other = (
+            concept * more * np.exp(spread * rng.normal(size=(3, k, n)) - spread**2 / 2)
+            + 0.03 * rng.normal(size=(3, 1, 1))
+            for more, spread in ((uneven, 0.5), (1.0, 0.3))
+        )
+        if people:
+            other = other + 0.1 * rng.normal(size=n)
+        yield difference(headline(one), headline(other, hands))[2] < LEVEL
 
 
-def _distance_p(world: World, one: Agent, other: Agent, rng: np.random.Generator) -> float:
-    people, drawn = world.sample([one, other], rng)
+def _distance_p(world: World, first: Agent, second: Agent, rng: np.random.Generator) -> float:
+    people, drawn = world.sample([first, second], rng)
     people, *drawn, unit = scaled(people, *drawn)
     if not (unit > 0).all():
         return 1.0
-    hands = index_hands(world.k, world.n)
-    theirs = shared_covariance(people, hands)
-    moved = []
-    for plane in drawn:
-        own = shared_covariance(plane, hands)
-        moved.append(Moved((plane - people).mean(axis=2), np.stack([own[0], theirs[0]]), np.array([own[1], theirs[1]])))
-    return distance_difference(*moved)[2]
+    hands = shared_covariance(people, index_hands(world.k, world.n))
+    one, other = (Moved((plane - people).mean(axis=2), *hands) for plane in drawn)
+    return distance_difference(one, other)[2]
 
 
 KEPT = KeptResult(
@@ -221,7 +229,8 @@ KEPT = KeptResult(
     "Shares are recognizabilities by three critics, from populations of concepts that need not be alike; shown is the pair "
     "of populations that is most often said to differ, on other samples than it was chosen by. Two shares are "
     "never said to differ by less than three concepts' worth: with few concepts, or near 0 and 1, the test is careful for "
-    "this reason. Diversities are lognormal, uneven over concepts, with critics and hands of their own.",
+    "this reason. Diversities are lognormal, uneven over concepts, with critics of their own. Beside people, one "
+    "side has hands that show in all concepts; of unknown hands: the test does not know, as of people given as a file.",
     compute=null_result,
     data=(OMNIGLOT, GLYPHS),
     quick=False,
