@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ import pytest
 import exemplar as ex
 from exemplar.draw.matching import common_format
 from exemplar.draw.requests import Request
-from exemplar.draw.scored_runs import read_comparable
+from exemplar.draw.scored_runs import read_comparable, read_notes
 from exemplar.draw.tasks import own_drawings
 from exemplar.errors import UserError
 from exemplar.images.formats import Format, measure_format, widened
@@ -62,7 +63,8 @@ def test_the_format_is_warned_of_and_match_takes_its_effect_away(own: np.ndarray
     assert matched[DISTANCE]["value"] < 0.2 * plain[DISTANCE]["value"] and plain[DISTANCE]["value"] > 0.3
     assert not any("--match" in words for words in matched.warnings)
     assert matched.text.startswith("simulated drawers' drawings were brought to")
-    assert any("were brought to" in words for words in matched.warnings)
+    assert not any("were brought to" in words for words in matched.warnings)  # it is said once
+    assert any("were brought to" in words for words in read_notes(matched.folder))  # for the page
     config = json.loads((matched.folder / "config.json").read_text())["config"]
     assert config["match"]["grain"] == list(drawn.shape[2:]) and config["asked"]["match"] is True
     assert matched.folder != plain.folder
@@ -73,6 +75,32 @@ def test_drawings_in_the_datas_format_are_left_alone(own: np.ndarray) -> None:
     assert not any("--match" in words for words in plain.warnings)
     matched = ex.draw.score(own, agent="me", match=True, **ASKED)  # type: ignore[arg-type]
     assert matched[DISTANCE] == plain[DISTANCE] and matched["originality"] == plain["originality"]
+
+
+def test_copies_and_moved_copies_are_by_the_exemplars_own_pen() -> None:
+    """One hand drew the exemplars, with thinner strokes than most; of 20 concepts the others' strokes vary little."""
+    asked: dict[str, Any] = {**ASKED, "concepts": ["20"]}
+    copies = ex.draw.score("copies", **asked)
+
+    def moved(exemplars: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
+        return np.stack([np.roll(exemplars, step, axis=2) for step in rng.integers(-2, 3, n)], axis=1)
+
+    def thinned(exemplars: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
+        thin = binarised(widened((exemplars * 255).astype(np.uint8), -1.0), 0.5)
+        return moved(thin / 255, n, rng)
+
+    for found in (copies, ex.draw.score(moved, **asked)):
+        assert not any("times as wide" in words for words in found.warnings), found.warnings
+    assert any("times as wide" in words for words in ex.draw.score(thinned, **asked).warnings)
+
+
+def test_without_people_only_the_exemplars_are_said_to_be_matched(own: np.ndarray) -> None:
+    found = ex.draw.score(changed(own, small), agent="me", match=True, people=False, **ASKED)  # type: ignore[arg-type]
+    first, *lines = found.text.splitlines()
+    assert first.startswith("the exemplars were brought to strokes ") and "simulated" not in first
+    assert not any("brought to" in words for words in found.warnings)
+    (head,) = [line for line in lines if line.startswith("score ")]
+    assert head.split() == ["score", "value", "95", "%", "n"]
 
 
 def test_everyone_is_brought_to_one_format_to_be_compared(own: np.ndarray) -> None:

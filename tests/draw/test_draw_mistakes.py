@@ -11,12 +11,13 @@ import exemplar as ex
 from exemplar import seeds
 from exemplar.draw.headlines import headline_scores
 from exemplar.draw.measures.features import CriticFeatures
-from exemplar.draw.mistakes import Copied, find_copied, find_wrong_concepts
+from exemplar.draw.mistakes import Copied, find_chance, find_copied, find_wrong_concepts
 from exemplar.draw.requests import Request
 from exemplar.draw.tasks import DrawingTask, own_drawings
 from exemplar.errors import UserError
 from exemplar.images.catalogue import load
 from exemplar.images.concepts import ConceptSet
+from exemplar.records import Score
 
 K, N, D = 40, 6, 32
 ASKED = {"data": "glyphs", "exemplar": "drawer:drawer01", "n": 6}
@@ -72,6 +73,41 @@ def test_a_shifted_agent_is_told_by_score(own: np.ndarray) -> None:
     shifted = ex.draw.score(np.roll(own, 1, axis=0), agent="me", **ASKED)  # type: ignore[arg-type]
     assert any("a shifted order?" in words for words in shifted.warnings), shifted.warnings
     assert shifted["recognizability_20_way"]["value"] < 0.1
+
+
+def _recognised(mine: tuple[float, float, float], own: tuple[float, float, float] | None) -> str:
+    """What is said of shares (value, and its interval) of 20-way recognizability, the agent's and the drawers'."""
+    name, found = "recognizability_20_way", []
+    for who, prefix, share in (("me", "", mine), ("people", "ceiling_", own)):
+        if share is not None:
+            found.append(Score(name=prefix + name, value=share[0], ci95=share[1:], n=40, agent=who))
+    return find_chance(found, "me", "people", 40)
+
+
+def test_recognition_at_chance_is_told_of_the_critics_or_of_who_drew() -> None:
+    well, at, below = (0.9, 0.8, 0.95), (0.06, 0.04, 0.08), (0.01, 0.0, 0.02)
+    assert _recognised(well, well) == _recognised(well, None) == ""
+    for bad in (at, below):
+        blind = _recognised(bad, bad)
+        assert blind.startswith(f"these critics do not recognise people's own drawings ({bad[0]:.3f}, chance 0.050)")
+        told = _recognised(bad, well)
+        assert told.startswith(f"the drawings of me are not recognized more often than by chance ({bad[0]:.3f}, chance")
+        assert "people's own 0.900" in told and "people" not in _recognised(bad, None)
+
+
+def test_critics_that_mix_up_the_data_and_agents_at_chance_are_warned_of(task: DrawingTask) -> None:
+    critics, k = {"see": "features.npz", "recognise": "features.npz"}, len(task.concepts)
+    rng, others = seeds.rng("mixed"), ("not recognized more often than by chance", "these critics do not recognise")
+    right = rng.normal(size=(k, D))[task.data.concept.code] + 0.3 * rng.normal(size=(len(task.data), D))
+    drawn = right[task.exemplar][:, None] + 0.3 * rng.normal(size=(k, N, D))
+    n_major = drawn.transpose(1, 0, 2).reshape(k * N, D)
+    cases = ((right, drawn, None), (right, n_major, others[0]), (rng.permutation(right), drawn, others[1]))
+    for data, drawings, said in cases:
+        np.savez("features.npz", data=data, drawings=drawings)
+        warnings = " ".join(ex.draw.score("noise", **critics, **ASKED).warnings)  # type: ignore[arg-type]
+        assert [words for words in others if words in warnings] == ([said] if said else []), warnings
+    noise = " ".join(ex.draw.score("noise", **ASKED).warnings)  # type: ignore[arg-type]
+    assert "the drawings of noise are not recognized more often" in noise and "show nothing of their concepts" in noise
 
 
 def test_copies_are_counted_px_by_px(task: DrawingTask, own: np.ndarray) -> None:

@@ -23,13 +23,15 @@ def headline_scores(scores: Sequence[Score], agent: str, drawers: str) -> list[t
 
 
 def format_headlines(scores: Sequence[Score], agent: str, drawers: str) -> str:
-    """A row per headline, and how many scores there are besides."""
+    """A row per headline, and how many scores there are besides; the drawers have columns where they have scores."""
     shown = headline_scores(scores, agent, drawers)
+    beside = any(other is not None for _, other in shown)
     rows = []
     for score, other in shown:
         row = [score.name, f"{score.value:.4f}", format_interval(score.ci95)]
-        row += ["", ""] if other is None else [f"{other.value:.4f}", format_interval(other.ci95)]
+        if beside:
+            row += ["", ""] if other is None else [f"{other.value:.4f}", format_interval(other.ci95)]
         rows.append([*row, f"{score.n:,}"])
-    table = format_table(["score", "value", "95 %", drawers, "95 %", "n"], rows)
+    table = format_table(["score", "value", "95 %", *([drawers, "95 %"] if beside else []), "n"], rows)
     left = len(scores) - len(shown) - sum(other is not None for _, other in shown)
     return f"{table}\n{left} more with --all" if left > 0 else table

@@ -16,7 +16,7 @@ from exemplar.draw.measures.human_distance import fit_reference
 from exemplar.draw.scores import DEFAULT
 from exemplar.draw.tasks import DrawingTask, own_drawings, own_rows
 from exemplar.errors import UserError
-from exemplar.images.formats import Format, bring_images, measure_format, stroke_widths
+from exemplar.images.formats import CLOSE, Format, bring_images, measure_format, stroke_widths
 from exemplar.records import Drawings
 from exemplar.spaces.encoding import encode_all
 from exemplar.spaces.known import FeatureFile
@@ -37,9 +37,11 @@ class Effect:
     distance: float
 
 
-def describe_match(task: DrawingTask) -> str:
-    """What was done to the data's own drawings."""
+def describe_match(task: DrawingTask, *, with_drawers: bool = True) -> str:
+    """What was done to the data's own drawings and the exemplars; with_drawers: whether the first are compared with at all."""
     assert task.judged_in is not None
+    if not with_drawers:
+        return f"the exemplars were brought to strokes {task.judged_in.stroke:.1%} of the side before anyone was judged"
     return (
         f"{_possessive(task)} drawings were brought to {task.judged_in.describe()}, and the exemplars to these strokes, before "
         "anyone was judged"
@@ -98,7 +100,7 @@ def find_format_warning(drawings: Drawings, task: DrawingTask, critics: Critics,
     rows = own_rows(task, n)
     theirs = task.data.take(rows[:, :N_PROBED].ravel())
     mine, own = measure_format(images.reshape(k * n, *images.shape[2:])), measure_format(theirs)
-    differs = _differences(mine, own, theirs.reshape(k, -1, *theirs.shape[1:]))
+    differs = _differences(mine, own, theirs.reshape(k, -1, *theirs.shape[1:]), measure_format(task.exemplars))
     if not differs:
         return ""
     start = f"the drawings of {drawings['agent'].iloc[0]} {' and '.join(differs)}, which alone"
@@ -136,8 +138,9 @@ def measure_effect(theirs: np.ndarray, format: Format, critics: Critics, encoded
     return Effect(was, now, float(scale.distance(x, y, (middle[0], middle[1]))))
 
 
-def _differences(mine: Format, own: Format, theirs: np.ndarray) -> list[str]:
-    """What differs, as a sentence goes on. theirs: (k, n, h, w), some of the data's own drawings."""
+def _differences(mine: Format, own: Format, theirs: np.ndarray, exemplars: Format) -> list[str]:
+    """What differs, as a sentence goes on. theirs: (k, n, h, w), some of the data's own drawings; exemplars: what was shown,
+    which one hand may have drawn: whoever draws with that pen has the data's."""
     found = []
     if mine.grain[0] < own.grain[0] or mine.grain[1] < own.grain[1]:
         blocks = "" if mine.grain == mine.size else ", enlarged,"
@@ -146,7 +149,8 @@ def _differences(mine: Format, own: Format, theirs: np.ndarray) -> list[str]:
         )
     widths = stroke_widths(theirs.reshape(-1, *theirs.shape[2:])).reshape(theirs.shape[:2])
     low, high = np.percentile(np.median(widths, axis=1), SPREAD) / max(theirs.shape[2:])
-    if not low <= mine.stroke <= high:
+    shown = exemplars.stroke
+    if not min(low, (1 - CLOSE) * shown) <= mine.stroke <= max(high, (1 + CLOSE) * shown):
         found.append(f"have strokes {mine.stroke / own.stroke:.2g} times as wide")
     if found and mine.grey != own.grey:
         found.append("are grey" if mine.grey else "have no grey")

@@ -3,21 +3,26 @@ exemplars or the data's own."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from exemplar.draw.measures.features import CriticFeatures
 from exemplar.draw.measures.neighbours import distances
+from exemplar.draw.measures.sides import CEILING, possessive
 from exemplar.draw.tasks import DrawingTask
 from exemplar.images.pixels import CHUNK, binarised
+from exemplar.records import Score
 from exemplar.report.resizing import resize
 
 MOST_OF_THEM = 0.5  # of a concept's drawings, or of the concepts
 BELOW_CHANCE = 0.5  # of the share that chance alone would recognise
 N_ENOUGH = 200  # drawings from which so low a share is no accident
 THRESHOLD = 0.5
+RECOGNISED = re.compile(r"recognizability_(\d+|all)_way")
+CRITICS = "these critics do not recognise"  # how a sentence begins that is about them, and not about who drew
 
 
 @dataclass(frozen=True)
@@ -54,6 +59,33 @@ def find_wrong_concepts(recognise: CriticFeatures, agent: str, concepts: tuple[s
             f"the drawings of {agent} are recognized less often than by chance ({right:.1%} among {k}): do they show other "
             "concepts than they are said to?"
         )
+    return ""
+
+
+def find_chance(scores: Sequence[Score], agent: str, drawers: str, n_concepts: int) -> str:
+    """A sentence where the data's own drawers, or else the agent, are not recognised better than by chance, as far as the
+    interval of any of their recognizabilities tells; else nothing. scores: of one agent, among them the overall ones."""
+    overall = {(score.agent, score.name): score for score in scores if not score.concept and not score.space}
+    chances = {
+        name: 1 / (n_concepts if found[1] == "all" else int(found[1]))
+        for who, name in overall
+        if who == agent and (found := RECOGNISED.fullmatch(name))
+    }
+    for name, chance in chances.items():
+        own = overall.get((drawers, CEILING + name))
+        if own is not None and own.ci95[0] <= chance:
+            return (
+                f"{CRITICS} {possessive(drawers)} own drawings ({own.value:.3f}, chance {chance:.3f}): features in another "
+                "order, or a critic that sees nothing in this data?"
+            )
+    for name, chance in chances.items():
+        mine, own = overall[agent, name], overall.get((drawers, CEILING + name))
+        if agent != drawers and mine.ci95[0] <= chance:
+            beside = "" if own is None else f", {possessive(drawers)} own {own.value:.3f}"
+            return (
+                f"the drawings of {agent} are not recognized more often than by chance ({mine.value:.3f}, chance "
+                f"{chance:.3f}{beside}): they show nothing of their concepts, or they or their features are in another order"
+            )
     return ""
 
 

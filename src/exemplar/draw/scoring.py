@@ -21,7 +21,7 @@ from exemplar.draw.matching import check_match, describe_match, find_format_warn
 from exemplar.draw.measures.distance import NULL, P
 from exemplar.draw.measures.sides import distance_name
 from exemplar.draw.measures.told_apart import null_words
-from exemplar.draw.mistakes import describe_copied, find_wrong_concepts
+from exemplar.draw.mistakes import CRITICS, describe_copied, find_chance, find_wrong_concepts
 from exemplar.draw.own_drawers import claim
 from exemplar.draw.requests import Request, find_drawings
 from exemplar.draw.scored_runs import SCORED, read_notes
@@ -68,7 +68,10 @@ def score_request(
     said: list[str] = []
     drawings = find_drawings(who, request.task, agent=agent, invert=invert, size=size, seed=request.seed, said=said)
     folder, about, warnings = score_into_run(drawings, request, request.task, folder)
-    warnings = (*said, *warnings)
+    warnings = (
+        *said,
+        *(sentence for sentence in warnings if sentence != about["match"]),
+    )  # which stands above the table
     overall, scores = overall_scores(folder), Scores.load(folder)
     values = {**about, **by_name(overall), "warnings": list(warnings)}
     if verdict := beside_drawers(overall, about["agent"]):
@@ -128,7 +131,7 @@ def score_into_run(
     about |= {"exemplar": task.chosen_by, "n": n, "concepts": len(task.concepts), "critics": critics.names}
     seen = critics.find_seen(task.data)
     about |= {"critics_chosen": critics.chosen, "seen_concepts": seen.concepts, "seen_images": seen.images}
-    about |= {"match": None if task.judged_in is None else describe_match(task)}
+    about |= {"match": None if task.judged_in is None else describe_match(task, with_drawers=request.people)}
     return folder, about, (*warnings, *read_notes(folder))
 
 
@@ -200,10 +203,15 @@ def compute_scores(
     seen = critics.find_seen(task.data)
     encoded = encode_drawings(drawings, task, critics, training=training, store=store, with_drawers=config.with_drawers)
     found = score_features(encoded, config, seed=seed)
-    matched = task.judged_in is not None
     notes = [*critics.warnings, *seen.warnings]
-    notes.append(describe_match(task) if matched else find_format_warning(drawings, task, critics, encoded))
-    notes.append(find_wrong_concepts(encoded.recognise[0], encoded.agent, encoded.concepts))
+    notes.append(
+        find_format_warning(drawings, task, critics, encoded)
+        if task.judged_in is None
+        else describe_match(task, with_drawers=config.with_drawers)
+    )
+    wrong = find_wrong_concepts(encoded.recognise[0], encoded.agent, encoded.concepts)
+    at_chance = find_chance(list(found.scores), encoded.agent, task.drawers, len(task.concepts))
+    notes += [wrong, at_chance if not wrong or at_chance.startswith(CRITICS) else ""]
     notes += describe_copied(stack(drawings, task), task, encoded.agent)
     if seen.concepts:
         notes.append(f"the critics were trained on {seen.concepts} of these {len(task.concepts)} concepts")
