@@ -386,7 +386,7 @@ def test_agents_of_one_name_are_told_apart_by_their_folders(tmp_path, folders):
             {"critics": ("simclr-glyphs-s0", "simclr-glyphs-s2", "protonet-glyphs-s0")},
             "simclr-glyphs-s1, simclr-glyphs-s2 scored only",
         ),
-        ({"normalise": "sample"}, "another normalise: score both with the same settings"),
+        ({"normalise": "sample"}, r"different settings \(normalise\): score both with the same"),
         ({"command": "spaces encode"}, "holds a run of spaces encode, no scored drawings"),
     ],
 )

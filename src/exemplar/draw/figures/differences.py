@@ -120,9 +120,9 @@ def show_null(runs: Sequence[ScoredRun], styles: AgentStyles, drawers: Drawers) 
     p = {run.agent: run.overall(P + drawers.distance) for run in tested}
     values = ", ".join(f"{agent} {format_p(score.value)}" for agent, score in p.items() if score is not None)
     caption = (
-        f"Each mark is a drawer's distance to {them} with its 95 % interval, and in grey is how far away a new group of {them} "
-        f"would be, 95 % of them left of the dotted line. Who is right of it is told apart from {them}: p, the share of new "
-        f"groups that are at least as far away, is {values}."
+        f"Each mark is a drawer's distance to {them} with its 95 % interval, on a square-root scale, and in grey is how far "
+        f"away a new group of {them} would be, 95 % of them left of the dotted line. Who is right of it is told apart from "
+        f"{them}: p, the share of new groups that are at least as far away, is {values}."
     )
     return Figure.of_plot(plot, caption, name="null")
 
