@@ -211,7 +211,7 @@ def out_of_range(exemplars: np.ndarray, n: int, rng: np.random.Generator) -> np.
         (has_its_own_dice, "two calls with the same rng give other drawings"),
         (needs_many, "it fails for 1 exemplars and n = 4"),
         (ignores_n, r"it returns shape \(8, 4, "),
-        (returns_nothing, "must return"),
+        (returns_nothing, "is needed"),
         (out_of_range, "cannot be used"),
         ("not a function", "there is no agent"),
     ],

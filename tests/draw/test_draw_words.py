@@ -6,6 +6,13 @@ import pytest
 import exemplar as ex
 from exemplar.draw.choices import read_ways, read_words
 
+
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path, monkeypatch):
+    """Runs of the data's own drawers go below the folder one is in."""
+    monkeypatch.chdir(tmp_path)
+
+
 FAST = {"data": "glyphs", "exemplar": "drawer:drawer01", "n": 4}
 
 

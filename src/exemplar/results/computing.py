@@ -14,7 +14,7 @@ from exemplar.errors import UserError, unknown
 from exemplar.files import check_place, whole_file
 from exemplar.images.catalogue import load
 from exemplar.records import Score, Scores
-from exemplar.results.kept import Kept, differences, keep_result, load_kept
+from exemplar.results.kept import Kept, differences, hash_modules, keep_result, load_kept
 from exemplar.rooms import KeptResult, Number
 
 HEAD = """# Results
@@ -40,7 +40,10 @@ def describe_results() -> Answer:
 
 
 def run_result(name: str, out: Path | str | None, commit: bool, seed: int) -> Answer:
-    folder = Path(out).expanduser() if out is not None else Path("runs/results") / f"{name}-s{seed}"
+    if name not in all_results():
+        raise unknown("result", name, all_results())
+    program = hash_modules(all_results()[name].compute.__module__)
+    folder = Path(out).expanduser() if out is not None else Path("runs/results") / f"{name}-s{seed}-{program[:8]}"
     scores, provenance = compute(name, folder, seed)
     if commit:
         keep_result(name, scores, provenance, all_results()[name].compute)
@@ -80,12 +83,15 @@ def check_result(name: str, kept: Kept) -> list[str]:
 
 
 def compute(name: str, folder: Path, seed: int) -> tuple[list[Score], dict[str, Any]]:
-    """The scores of a result, from its run folder if that is finished, and where they come from."""
+    """The scores of a result, from its run folder if the same program has finished it, and where they come from."""
     results = all_results()
-    if name not in results:
-        raise unknown("result", name, results)
+    program = hash_modules(results[name].compute.__module__)
     data = {f"{which}/{split}": load(which, split).fingerprint for which, split in results[name].data}
-    about: dict[str, Any] = {"command": f"results run {name}", "config": {"result": name}, "seed": seed}
+    about: dict[str, Any] = {
+        "command": f"results run {name}",
+        "config": {"result": name, "modules": program},
+        "seed": seed,
+    }
     with runs.open_run(folder, **about, data=data, keep="jobs.sqlite") as run:
         if not run.finished:
             results[name].compute(run, seed)
