@@ -156,8 +156,9 @@ def test_words_say_who_differs_from_whom():
     assert in_words(found) == [
         "x is less diverse and more recognizable (20-way and all-way) than y; it is less diverse, more recognizable (20-way and "
         "all-way) and farther from people than z.",
-        "No difference is certain between y and z.",
+        "No reliable difference was found between y and z.",
     ]
+    assert in_words([made("people", "y", "diversity", 0.2, 0.01)]) == ["People are more diverse than y."]
     table = differences_table(found)
     assert [cell.text for cell in table.cells[0]] == ["x − y", "−0.200 *", "+0.200 *", "+0.200 *", "–"]
     assert table.cells[0][1].small == "−0.300 to −0.100\np, corrected = 0.010" and table.cells[0][1].value == -0.2

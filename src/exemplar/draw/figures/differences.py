@@ -59,10 +59,16 @@ def in_words(differences: Differences, drawers: Drawers = OF_PEOPLE) -> list[str
         else:
             alike.append(f"{a} and {b}")
     sentences = [
-        f"{a} is {'; it is '.join(f'{how} than {list_names(others)}' for how, others in ways.items())}."
-        for a, ways in said.items()
+        _sentence(a, [f"{how} than {list_names(others)}" for how, others in ways.items()]) for a, ways in said.items()
     ]
-    return [*sentences, *([f"No difference is certain between {'; '.join(alike)}."] if alike else [])]
+    return [*sentences, *([f"No reliable difference was found between {'; '.join(alike)}."] if alike else [])]
+
+
+def _sentence(agent: str, ways: Sequence[str]) -> str:
+    """People are more diverse than …; they are less … than …. An agent is one, and keeps its name as it is written."""
+    own = is_own_drawers(agent)
+    subject, verb, again = (f"{agent[0].upper()}{agent[1:]}", "are", "they are") if own else (agent, "is", "it is")
+    return f"{subject} {verb} {f'; {again} '.join(ways)}."
 
 
 def _said(found: Differences, drawers: Drawers) -> str:
