@@ -282,7 +282,7 @@ def test_a_folder_that_cannot_be_written_costs_no_result(tmp_path: Path) -> None
 
 
 def test_a_layer_that_does_not_exist_names_its_neighbours() -> None:
-    with pytest.raises(UserError, match="no layer in tiny 'featur': did you mean feature"):
+    with pytest.raises(UserError, match="no layer 'featur' in tiny: did you mean feature"):
         tiny("featur")
 
 
