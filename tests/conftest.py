@@ -91,3 +91,12 @@ def mistake(said: Said) -> str:
     lines = said.err.strip().splitlines()
     assert len(lines) == 1 and lines[0].startswith("exemplar: "), said.err
     return lines[0]
+
+
+@pytest.fixture(scope="module")
+def one_place(tmp_path_factory: pytest.TempPathFactory):  # type: ignore[no-untyped-def]
+    """A working directory and a cache of one file's tests, so that what one of them computes serves the others."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("EXEMPLAR_CACHE", str(tmp_path_factory.mktemp("cache")))
+        patch.chdir(tmp_path_factory.mktemp("runs"))
+        yield

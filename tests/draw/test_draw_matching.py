@@ -23,12 +23,7 @@ ASKED = {"data": "glyphs", "exemplar": "drawer:drawer01", "n": 6}
 DISTANCE = "distance_to_simulated_drawers"
 
 
-@pytest.fixture(scope="module", autouse=True)
-def one_place(tmp_path_factory: pytest.TempPathFactory):  # type: ignore[no-untyped-def]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("EXEMPLAR_CACHE", str(tmp_path_factory.mktemp("cache")))
-        patch.chdir(tmp_path_factory.mktemp("runs"))
-        yield
+pytestmark = pytest.mark.usefixtures("one_place")
 
 
 @pytest.fixture(scope="module")

@@ -94,8 +94,8 @@ class Critics:
         return replace(self, see=tuple(see), recognise=tuple(recognise))
 
     def identities(self, *, of_data: bool = False) -> list[str]:
-        """Who each is: its weights', or of one that is fixed, its features'; of_data: those of the data alone, which are the
-        same whoever drew the rest."""
+        """Who each is: its weights', or of one that is fixed, its features'; of_data: those of the data alone, which do
+        not depend on the agent."""
         spaces = (*self.see, *self.recognise)
         return [
             (space.of_data if of_data else space.content) if isinstance(space, KnownFeatures) else space.identity

@@ -95,7 +95,7 @@ def sample_drawings(
 
 
 def call_agent(sample: Sample, exemplars: np.ndarray, n: int, agent: str, seed: int, **of_globals: int) -> np.ndarray:
-    """What an agent returns, as an array. The global generators are seeded, too, for whoever uses them; of_globals: other seeds
+    """What an agent returns, as an array. The global generators are seeded, too, in case it uses them; of_globals: other seeds
     for some of them, see `seeded_globals`."""
     with guarded(f"{agent} failed to draw"), seeded_globals(seeds.seed("draw", seed), **of_globals):
         return to_array(sample(exemplars, n, seeds.rng("draw", seed)))

@@ -140,7 +140,7 @@ def measure_effect(theirs: np.ndarray, format: Format, critics: Critics, encoded
 
 def _differences(mine: Format, own: Format, theirs: np.ndarray, exemplars: Format) -> list[str]:
     """What differs, as a sentence goes on. theirs: (k, n, h, w), some of the data's own drawings; exemplars: what was shown,
-    which one hand may have drawn: whoever draws with that pen has the data's."""
+    possibly drawn by one person: strokes as wide as theirs count as the data's."""
     found = []
     if mine.grain[0] < own.grain[0] or mine.grain[1] < own.grain[1]:
         blocks = "" if mine.grain == mine.size else ", enlarged,"

@@ -1,7 +1,7 @@
 """Spaces that a user brings: a function, a torch module, or any object with the methods of a space.
 
-None of them is believed to have an identity: nothing tells when code of one's own has changed. Nothing of theirs is kept or
-found again; whoever needs their features twice holds them as `spaces.known.KnownFeatures`.
+None of them is believed to have an identity: nothing tells when code of one's own has changed. Their features are never
+cached; code that needs them twice holds them as `spaces.known.KnownFeatures`.
 """
 
 from __future__ import annotations

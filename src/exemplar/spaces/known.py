@@ -1,7 +1,6 @@
 """Features of certain images as a space: what a space without identity has encoded once, or what a file holds.
 
-The features themselves are then the identity: whoever keeps a result under `content` finds it again for the same features, and
-for no others.
+The features themselves are then the identity: a result kept under `content` is found again for the same features only.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Whether an agent can be told apart from the data's own drawers: its distance to them beside theirs to each other.
 
-A distance is never negative, so noise alone makes it positive: two groups of people are some way apart. How far, follows from
-how much the drawers differ. Whoever drew several concepts is one hand in all of them, and is resampled whole.
+A distance is never negative, so noise alone makes it positive: two groups of people are some way apart. How far follows from
+how much the drawers differ. All drawings by one drawer, of whatever concept, are resampled together.
 
 The null: the agent's drawings are a new group's of the same drawers. Its distances are simulated from that noise, at the same
 number of drawings, and p is the share of them that are as large as the agent's.

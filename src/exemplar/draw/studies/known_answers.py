@@ -124,8 +124,8 @@ KEPT = KeptResult(
     "exemplar must have diversity 0, originality 0 and recognizability 1; drawings of other characters and scattered "
     "ink must be named right by chance (5 % of 20, or a little below where the character that was drawn is among "
     "them); and glyphs redrawn by their true program must grow more diverse with every step of its spread, and less "
-    "recognizable: among all, since among 20 nearly none is mistaken while spreads are small. People, here, are the "
-    "set's own twenty hands. Changes are means over characters of the difference between two spreads.",
+    "recognizable: among all, since among 20 nearly none is mistaken while spreads are small. The drawers are the "
+    "package's own twenty, simulated. Changes are means over characters of the difference between two spreads.",
     compute=known_answers_result,
     data=(("glyphs", "weak-test"),),
 )

@@ -68,8 +68,8 @@ def split_distance(
 ) -> Distance:
     """How far a new half of the drawers is from the other half, the exemplar being the most typical of the latter.
 
-    agent: the same drawings, or others in their place; by_drawer: whether halves are of drawers, as in life, or drawn for each
-    concept anew, which nobody's hand could tell.
+    agent: the same drawings, or others in their place; by_drawer: whether drawers are split in halves, the same for all
+    concepts, or drawings are, separately for each concept.
     """
     k, m = people.shape
     lot = np.tile(rng.permutation(m), (k, 1)) if by_drawer else rng.permuted(np.tile(np.arange(m), (k, 1)), axis=1)
