@@ -17,8 +17,9 @@ import numpy as np
 
 from exemplar import seeds
 from exemplar.errors import UserError, unknown
-from exemplar.files import npz_names, read_npz, reading
+from exemplar.files import reading
 from exemplar.images import ink
+from exemplar.images.bitmap_files import BITMAP, list_bitmap_files, open_bitmaps
 from exemplar.images.concepts import ConceptSet
 from exemplar.images.lists import read_list
 from exemplar.images.pixels import CHUNK, Plain
@@ -31,7 +32,6 @@ SPLITS = {
     "bitmaps": "drawings as 28 px bitmaps (all categories there are)",
 }
 SIZE = 48  # px, of drawings made from strokes
-BITMAP = 28  # px
 # The proportions of Google's bitmaps, where a drawing of 256 has a pen of 16 and 16 more of paper around: 304 in all.
 PEN, MARGIN = 16 / 304, 24 / 304
 FIELDS = ("word", "key_id", "countrycode", "timestamp", "recognized", "drawing")
@@ -104,9 +104,9 @@ def load_quickdraw(
     recognized: bool = False,
     most: int | None = None,
 ) -> ConceptSet:
-    """Every *.ndjson and *.ndjson.gz in the folder, or for `bitmaps` every *.npz (an array a category) and *.npy (a file a
-    category). Categories by name; drawings in the order of the files. No groups; the maker is the drawing's key_id, since
-    the game does not say who drew (bitmaps: unnamed).
+    """Every *.ndjson and *.ndjson.gz in the folder, or for `bitmaps` every *.npz and *.npy (in a form that
+    `bitmap_files` reads). Categories by name; drawings in the order of the files. No groups; the maker is the drawing's
+    key_id, since the game does not say who drew (bitmaps: unnamed).
 
     size: px, of the square drawings are made at (48), or bitmaps resized to (28); recognized: only drawings the game
     guessed; most: at most so many of each category, the first ones: the official files hold 100,000 and more each.
@@ -122,8 +122,7 @@ def load_quickdraw(
         return _load_strokes(folder, split, size or SIZE, recognized, most)
     if recognized:
         raise UserError("bitmaps do not say which drawings were recognized: use the split strokes, or leave this out")
-    drawings = _load_bitmaps(folder, most)
-    return drawings if size is None else drawings.resized(size)
+    return _load_bitmaps(folder, most).resized(size or BITMAP)
 
 
 def in_test(word: str) -> bool:
@@ -131,8 +130,8 @@ def in_test(word: str) -> bool:
     return seeds.seed("quickdraw test", word) % 5 == 0
 
 
-def _belongs(word: str, split: str) -> bool:
-    """Whether a category's drawings are in a split; all are in `strokes`, those of `val` in `train` too."""
+def in_split(word: str, split: str) -> bool:
+    """Whether a category's drawings are in a split of strokes; all are in `strokes`, those of `val` in `train` too."""
     if split == "val":
         return word in read_list("quickdraw_val")
     return split == "strokes" or in_test(word) == (split == "test")
@@ -201,7 +200,7 @@ def _load_strokes(folder: Path, split: str, size: int, recognized: bool, most: i
     for sketch in (sketch for path in paths for batch in read_sketches(path) for sketch in batch):
         if recognized and not sketch.recognized:
             continue
-        if not _belongs(sketch.word, split):
+        if not in_split(sketch.word, split):
             continue
         same = by_word.setdefault(sketch.word, [])
         if most is not None and len(same) >= most:
@@ -227,11 +226,11 @@ def _load_strokes(folder: Path, split: str, size: int, recognized: bool, most: i
 
 def _load_bitmaps(folder: Path, most: int | None) -> ConceptSet:
     bitmaps: dict[str, np.ndarray] = {}
-    for path in sorted([*folder.glob("*.npz"), *folder.glob("*.npy")]):
-        for word, images in _read_bitmaps(path):
+    for path in list_bitmap_files(folder):
+        for word, read in open_bitmaps(path).items():
             if word in bitmaps:
                 raise UserError(f"{folder} has bitmaps of {word} in two files: keep one of them")
-            bitmaps[word] = np.array(images[:most])  # a copy, so that the rest of the file is let go
+            bitmaps[word] = np.array(read()[:most])  # a copy, so that the rest of the file is let go
     words = sorted(word for word, images in bitmaps.items() if len(images))
     if not words:
         raise UserError(f"{folder} has no bitmaps of Quick, Draw!: put its .npy files, or an npz of them, there")
@@ -239,22 +238,6 @@ def _load_bitmaps(folder: Path, most: int | None) -> ConceptSet:
     return ConceptSet.of(
         "quickdraw/bitmaps", store, [word for word in words for _ in bitmaps[word]], family="quickdraw"
     )
-
-
-def _read_bitmaps(path: Path) -> Iterator[tuple[str, np.ndarray]]:
-    """Category and (n, 28, 28) uint8, ink 255: the arrays of an npz, or the one official npy of (n, 784)."""
-    if path.suffix == ".npz":
-        pairs = [(word, read_npz(path, **{word: ("u", 3)})[word]) for word in npz_names(path)]
-    else:
-        with reading(path, "bitmaps"):
-            rows = np.load(path, mmap_mode="r", allow_pickle=False)
-        if rows.ndim != 2 or rows.shape[1] != BITMAP * BITMAP:
-            raise UserError(f"{path} must be (n, {BITMAP * BITMAP}) uint8, it is {rows.shape}: fetch it again")
-        pairs = [(path.stem.removeprefix("full_numpy_bitmap_"), rows.reshape(-1, BITMAP, BITMAP))]
-    for word, images in pairs:
-        if images.dtype != np.uint8 or images.shape[1:] != (BITMAP, BITMAP):
-            raise UserError(f"{path}: {word} must be {BITMAP} px bitmaps, uint8, it is {images.shape} {images.dtype}")
-        yield word, images
 
 
 def _offsets(lengths: np.ndarray) -> np.ndarray:
