@@ -27,7 +27,16 @@ def test_help_names_the_commands(exemplar):
 
 def test_data_list_says_what_is_here(exemplar):
     rows = {row["name"]: row for row in exemplar("data", "list", "--json", env=NO_DATA, alone=True).json()["data"]}
-    assert set(rows) == {"glyphs", "objects", "omniglot", "quickdraw", "cifar-fs", "fc100", "slimagenet64"}
+    assert set(rows) == {
+        "glyphs",
+        "objects",
+        "omniglot",
+        "quickdraw",
+        "quickdraw-bitmaps",
+        "cifar-fs",
+        "fc100",
+        "slimagenet64",
+    }
     assert rows["glyphs"]["here"] and not rows["omniglot"]["here"]
     assert "weak-test" in rows["omniglot"]["splits"]
 

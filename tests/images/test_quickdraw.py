@@ -109,6 +109,16 @@ def test_only_recognized_drawings_and_at_most_so_many_of_each(tmp_path: Path) ->
     assert load_quickdraw(tmp_path, most=1).maker.names == ("2", "1")
 
 
+def test_lines_without_a_key_are_told_apart_by_their_strokes(tmp_path: Path) -> None:
+    """Copies of the simplified files often keep word, country and drawing alone."""
+    short = [{"word": each["word"], "drawing": each["drawing"]} for each in (*RECORDS, RECORDS[0])]
+    data = load_quickdraw(write(tmp_path / "a.ndjson", short).parent)
+    assert len(data) == 3  # the square that is there twice counts once; a cross for two words stays
+    assert all(key.startswith("unkeyed-") for key in data.maker.names)
+    assert next(read_sketches(tmp_path / "a.ndjson"))[0].recognized is None
+    assert "no drawing" in refused(tmp_path, recognized=True)
+
+
 def test_train_and_test_share_no_category_whatever_is_in_the_folder(tmp_path: Path) -> None:
     words = [f"thing {k}" for k in range(40)]
     write(tmp_path / "a.ndjson", [record(word, k, CROSS) for k, word in enumerate(words)])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from exemplar.images.concepts import ConceptSet
+from exemplar.spaces.cards import SAME_IMAGES
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,7 @@ def family_of(data: ConceptSet | str) -> str:
     """The family with critics of its own that data belongs to; "" if none. data: the set, which knows; or a data set of the
     catalogue by name, as in "omniglot" or "omniglot/weak-test"."""
     family = data.partition("/")[0] if isinstance(data, str) else data.family
+    family = SAME_IMAGES.get(family, family)
     return family if family in DEFAULTS else ""
 
 

@@ -71,6 +71,13 @@ CATALOGUE = {
         ),
         Entry("omniglot", "handwritten characters of 50 alphabets", "omniglot", "load_omniglot", "weak-test"),
         Entry("quickdraw", "Quick, Draw! sketches", "quickdraw", "load_quickdraw", "strokes", sized=True),
+        Entry(
+            "quickdraw-bitmaps",
+            "Quick, Draw! as official 28 px bitmaps",
+            "quickdraw_bitmaps",
+            "load_quickdraw_bitmaps",
+            "all",
+        ),
         Entry("cifar-fs", "CIFAR-100 for few-shot learning", "cifar", "load_cifar_fs", "test", drawn=False),
         Entry("fc100", "CIFAR-100, no superclass shared by two splits", "cifar", "load_fc100", "test", drawn=False),
         Entry(

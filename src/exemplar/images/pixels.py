@@ -1,4 +1,4 @@
-"""Where the pixels of a concept set live: plain, one bit each, as image files, or resized on the way out.
+"""Where the pixels of a concept set live: plain, in pieces, one bit each, as image files, or resized on the way out.
 
 Each store answers `take(rows) -> (k, h, w[, 3]) uint8` and holds no more than it must: Omniglot at 105 px is 358 MB
 plain and 45 MB packed. For drawings ink is 255 on paper 0.
@@ -62,7 +62,38 @@ class Plain:
         return self.array[rows]
 
     def digest(self, rows: np.ndarray) -> str:
-        return seeds.digest("plain", [seeds.digest(self.array[part]) for part in _chunks(rows)])
+        return _digest(self, rows)
+
+
+@dataclass(frozen=True, eq=False)
+class Pieces:
+    """Several arrays, end to end. arrays: (n, h, w) uint8 each, of one shape; of those that are memory-mapped files nothing is
+    read before it is asked for. Its digest is that of a `Plain` with the same images."""
+
+    arrays: Sequence[np.ndarray]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.arrays[0].shape[1:]
+
+    @cached_property
+    def start(self) -> np.ndarray:
+        """(k + 1,) the row at which each array begins, and the number of all."""
+        return np.cumsum([0, *map(len, self.arrays)])
+
+    def __len__(self) -> int:
+        return int(self.start[-1])
+
+    def take(self, rows: np.ndarray) -> np.ndarray:
+        out = np.empty((len(rows), *self.shape), np.uint8)
+        piece = np.searchsorted(self.start, rows, side="right") - 1
+        for place in np.unique(piece):
+            mine = piece == place
+            out[mine] = self.arrays[place][rows[mine] - self.start[place]]
+        return out
+
+    def digest(self, rows: np.ndarray) -> str:
+        return _digest(self, rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -242,6 +273,11 @@ def binarised(images: np.ndarray, threshold: float) -> np.ndarray:
     low, high = flat.min(axis=1, keepdims=True), flat.max(axis=1, keepdims=True)
     ink = flat - low > threshold * (high - low)
     return (ink.astype(np.uint8) * 255).reshape(images.shape)
+
+
+def _digest(store: Pixels, rows: np.ndarray) -> str:
+    """Of images that are kept as they are, whatever holds them."""
+    return seeds.digest("plain", [seeds.digest(store.take(part)) for part in _chunks(rows)])
 
 
 def _chunks(rows: np.ndarray) -> list[np.ndarray]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -34,19 +34,21 @@ SPLITS = {
 SIZE = 48  # px, of drawings made from strokes
 # The proportions of Google's bitmaps, where a drawing of 256 has a pen of 16 and 16 more of paper around: 304 in all.
 PEN, MARGIN = 16 / 304, 24 / 304
-FIELDS = ("word", "key_id", "countrycode", "timestamp", "recognized", "drawing")
+FIELDS = ("word", "drawing")  # what a line must have; copies of the files often lack the others
+UNKEYED = "unkeyed-"  # how the key of a drawing that has none begins
 
 
 @dataclass(frozen=True, eq=False)
 class Sketch:
     """One line of ndjson. points: (p, 3) float32 x, y and t in ms (raw), or (p, 2) x and y (simplified), y down;
-    strokes: (s + 1,) offsets into points; recognized: whether the game guessed the word."""
+    strokes: (s + 1,) offsets into points; recognized: whether the game guessed the word, None where the line does not say;
+    key_id: where the line has none, "unkeyed-" and a hash of word and strokes."""
 
     word: str
     key_id: str
     countrycode: str
     timestamp: str
-    recognized: bool
+    recognized: bool | None
     points: np.ndarray
     strokes: np.ndarray
 
@@ -62,6 +64,16 @@ class Sketches:
     strokes: np.ndarray
     images: np.ndarray
     shape: tuple[int, ...]
+
+    @classmethod
+    def of(cls, sketches: Sequence[Sketch], size: int) -> Sketches:
+        """At least one drawing; size: px of the square they are drawn in."""
+        return cls(
+            np.concatenate([sketch.points[:, :2] for sketch in sketches]),
+            _offsets(np.concatenate([np.diff(sketch.strokes) for sketch in sketches])),
+            _offsets(np.asarray([len(sketch.strokes) - 1 for sketch in sketches])),
+            (size, size),
+        )
 
     def __len__(self) -> int:
         return len(self.images) - 1
@@ -108,9 +120,10 @@ def load_quickdraw(
     `bitmap_files` reads). Categories by name; drawings in the order of the files. No groups; the maker is the drawing's
     key_id, since the game does not say who drew (bitmaps: unnamed).
 
-    size: px, of the square drawings are made at (48), or bitmaps resized to (28); recognized: only drawings the game
-    guessed; most: at most so many of each category, the first ones: the official files hold 100,000 and more each.
-    A category is in `test` or `train` whatever else is in the folder, so that partial downloads never mix the two.
+    size: px, of the square drawings are made at (48), or bitmaps resized to (28); recognized: only drawings of which the
+    file says that the game guessed them; most: at most so many of each category, the first ones: the official files hold
+    100,000 and more each. A category is in `test` or `train` whatever else is in the folder, so that partial downloads
+    never mix the two.
     """
     if split not in SPLITS:
         raise unknown("split of quickdraw", split, SPLITS)
@@ -159,11 +172,13 @@ def _parsed(line: bytes, where: str) -> Sketch:
     missing = FIELDS if not isinstance(record, dict) else [field for field in FIELDS if field not in record]
     if missing:
         raise UserError(f"{where} has no {', '.join(missing)}: each line must be a drawing of Quick, Draw!")
-    if not isinstance(record["word"], str) or not isinstance(record["recognized"], bool):
+    recognized = record.get("recognized")
+    if not isinstance(record["word"], str) or not isinstance(recognized, bool | None):
         raise UserError(f"{where}: word must be text, and recognized true or false")
     points, strokes = _parsed_strokes(record["drawing"], where)
-    word, key, country, time = (str(record[field]) for field in FIELDS[:4])
-    return Sketch(word, key, country, time, record["recognized"], points, strokes)
+    key, country, time = (str(record.get(field, "")) for field in ("key_id", "countrycode", "timestamp"))
+    key = key or UNKEYED + seeds.digest(record["word"], points, strokes, size=8)
+    return Sketch(record["word"], key, country, time, recognized, points, strokes)
 
 
 def _parsed_strokes(drawing: Any, where: str) -> tuple[np.ndarray, np.ndarray]:
@@ -206,6 +221,8 @@ def _load_strokes(folder: Path, split: str, size: int, recognized: bool, most: i
         if most is not None and len(same) >= most:
             continue
         if sketch.key_id in keys:
+            if sketch.key_id.startswith(UNKEYED):
+                continue
             raise UserError(
                 f"{folder} has drawing {sketch.key_id} twice ({sketch.word}): keep its raw or its simplified file, not both"
             )
@@ -214,12 +231,7 @@ def _load_strokes(folder: Path, split: str, size: int, recognized: bool, most: i
     chosen = [sketch for word in sorted(by_word) for sketch in by_word[word]]
     if not chosen:
         raise UserError(f"no drawing in {folder} belongs to quickdraw/{split}: add categories, or take another split")
-    store = Sketches(
-        np.concatenate([sketch.points[:, :2] for sketch in chosen]),
-        _offsets(np.concatenate([np.diff(sketch.strokes) for sketch in chosen])),
-        _offsets(np.asarray([len(sketch.strokes) - 1 for sketch in chosen])),
-        (size, size),
-    )
+    store = Sketches.of(chosen, size)
     words, makers = [sketch.word for sketch in chosen], [sketch.key_id for sketch in chosen]
     return ConceptSet.of(f"quickdraw/{split}", store, words, maker=makers, family="quickdraw")
 

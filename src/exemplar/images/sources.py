@@ -73,7 +73,11 @@ def obtain(name: str, *, parts: Iterable[str] | None = None, progress: bool | No
     elif (found := find(name)) is not None:
         return found
     elif source.part is not None:
-        raise UserError(f"{name} is fetched piece by piece: name the pieces you want, such as cat")
+        forms = " or ".join(pattern for form in source.readable for pattern in form)
+        raise UserError(
+            f"{name} is fetched piece by piece, and {_places(source)[0]} has no {forms} yet: run `exemplar data fetch {name} "
+            "--part cat`, or put such files there"
+        )
     else:
         wanted = source.files or _listed(source, cache)
     for remote in wanted:

@@ -16,7 +16,8 @@ from exemplar.spaces.inputs import DrawingInput, Input, PhotoInput
 FORMAT = 1
 SPACES = "spaces"  # the room whose networks are spaces
 INPUTS: dict[str, type[Input]] = {"drawing": DrawingInput, "photo": PhotoInput}
-SAME_IMAGES = {"fc100": "cifar-fs"}  # data sets that are splits of the same images under the same names
+# Data sets that are the same images under the same names, split or drawn in another way
+SAME_IMAGES = {"fc100": "cifar-fs", "quickdraw-bitmaps": "quickdraw"}
 
 
 @dataclass(frozen=True)
