@@ -22,6 +22,7 @@ from exemplar.draw.tasks import make_task, narrow_task, own_drawings
 from exemplar.errors import UserError
 from exemplar.images.catalogue import load
 from exemplar.images.glyphs import GlyphsConfig, load_glyphs
+from exemplar.records import Drawings
 
 SMALL = GlyphsConfig(alphabets=4, characters=6, drawers=10, size=28)
 PIXELS = dict(see=("pixels",), recognise=("pixels",), exemplar="drawer:drawer05")  # nothing to load
@@ -152,6 +153,45 @@ def test_few_drawings_are_warned_about_by_how_much_and_corrected_when_asked():
     high, notes = diverse(few, unbiased=True)
     assert high == pytest.approx(0.3, abs=0.006) and not any("too small" in note for note in notes)
     assert not any("too small" in note for note in diverse(many, unbiased=False)[1])
+
+
+# drawing some concepts
+
+
+@pytest.mark.parametrize("command_line", [False, True])
+def test_an_agent_draws_only_the_concepts_asked_for_and_they_are_scored_as_it_says(
+    tmp_path: Path, monkeypatch, capsys, command_line: bool
+):
+    """`draw sample` knew no --concepts; what it prints must score what it drew, also where the seed chose the concepts."""
+    monkeypatch.chdir(tmp_path)
+    if command_line:
+        where = "--data glyphs --exemplar drawer:drawer05 --out drawn"
+        monkeypatch.setattr("sys.argv", f"exemplar draw sample redraw@1 {where} --n 3 --concepts 6 --seed 3".split())
+        with pytest.raises(SystemExit) as stopped:
+            main()
+        assert not stopped.value.code
+        text = capsys.readouterr().out
+    else:
+        asked = dict(exemplar="drawer:drawer05", n=3, concepts=6, seed=3)
+        text = ex.draw.sample("redraw@1", data="glyphs", out="drawn", **asked).text
+    drawn = Drawings.load(Path("drawn"))
+    expected = choose_concepts(load("glyphs"), ["6"], 3)
+    assert tuple(dict.fromkeys(drawn["concept"])) == expected and len(drawn) == 6 * 3
+    assert "exemplar draw score drawn --data glyphs --concepts 6 --seed 3" in text
+    scored = ex.draw.score("drawn", data="glyphs", concepts=6, seed=3, n=3, **PIXELS)
+    assert scored["concepts"] == 6
+
+
+def test_drawings_of_some_concepts_are_those_among_the_drawings_of_all(tmp_path: Path, monkeypatch):
+    """Of an agent without chance: the exemplars, and where the record says they are, stay the same."""
+    monkeypatch.chdir(tmp_path)
+    names = load("glyphs").concepts[4:7]
+    asked = dict(data="glyphs", exemplar="random", n=3)
+    every = ex.draw.sample("copies", **asked, out="all").drawings
+    some = ex.draw.sample("copies", **asked, concepts=list(names), out="some").drawings
+    inside = every["concept"].isin(names).to_numpy()
+    assert (some.image == every.image[inside]).all()
+    assert (some["exemplar"].to_numpy() == every["exemplar"].to_numpy()[inside]).all()
 
 
 # episodes, and the command

@@ -270,6 +270,7 @@ def sample(
     split: Split = None,
     exemplar: Exemplar = "centre",
     n: Number = None,
+    concepts: Concepts = (),
     out: Annotated[Place | None, Option("The folder to write; one below runs/draw unless given.")] = None,
     seed: Seed = 0,
 ) -> SampledDrawings:
@@ -283,9 +284,13 @@ def sample(
     >>> len(drawn.drawings), drawn.drawings.image.shape
     (270, (270, 105, 105))
     """
+    from exemplar.draw.choices import read_words
+    from exemplar.draw.requests import Request
     from exemplar.draw.sampling import sample_into_folder
 
-    return sample_into_folder(agent, data, split, exemplar, n, out, seed)
+    only = read_words(concepts)
+    request = Request(data=data, split=split, exemplar=exemplar, n=n, seed=seed, only=only, people=False)
+    return sample_into_folder(agent, request, out)
 
 
 @verb

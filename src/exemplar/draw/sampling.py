@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,11 +29,9 @@ class SampledDrawings(Answer):
     drawings: Drawings
 
 
-def sample_into_folder(
-    agent: Any, data: str, split: str | None, exemplar: str, n: int | None, out: Path | str | None, seed: int
-) -> SampledDrawings:
-    request = Request(data=data, split=split, exemplar=exemplar, n=n, seed=seed, people=False)
-    task = request.task
+def sample_into_folder(agent: Any, request: Request, out: Path | str | None) -> SampledDrawings:
+    """Let an agent draw what the request asks for, into the folder `out`."""
+    task, seed = request.task, request.seed
     said: list[str] = []
     drawings = find_drawings(agent, task, seed=seed, said=said)
     name = str(drawings["agent"].iloc[0])
@@ -52,7 +51,7 @@ def sample_into_folder(
     shown = {key: value for key, value in values.items() if key != "warnings"}
     text = (
         format_pairs({**shown, "sheet": folder / "sheet.png"})
-        + f"\n\nScore them: exemplar draw score {folder} --data {data}"
+        + f"\n\nScore them: exemplar draw score {folder} --data {request.data}{_concept_options(request)}"
     )
     return SampledDrawings(
         values=values,
@@ -62,6 +61,12 @@ def sample_into_folder(
         figures={"sheet": folder / "sheet.png"},
         drawings=drawings,
     )
+
+
+def _concept_options(request: Request) -> str:
+    """What `draw score` must be told where only some concepts were drawn; the seed chooses those that are a number."""
+    words = "".join(f" --concepts {shlex.quote(word)}" for word in request.only)
+    return f"{words} --seed {request.seed}" if words and request.seed else words
 
 
 def _sheet(images: np.ndarray, concepts: tuple[str, ...]) -> bytes:
