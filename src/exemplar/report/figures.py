@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import io
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import matplotlib as mpl
@@ -45,12 +46,19 @@ def plot_scores(
         return as_svg(figure)
 
 
+@contextmanager
+def any_script() -> Iterator[None]:
+    """Without matplotlib's warnings about a script that the font lacks: its letters are drawn as boxes."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing")
+        yield
+
+
 @styled
 def render(figure: Figure) -> dict[str, bytes]:
     """The figure as files: "png", on white, and "svg", whose background is transparent."""
     buffer = io.BytesIO()
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Glyph .* missing")  # a script the font lacks is drawn as boxes
+    with any_script():
         figure.savefig(buffer, format="png", dpi=DPI, facecolor="white")
         return {"png": buffer.getvalue(), "svg": as_svg(figure).encode()}
 
