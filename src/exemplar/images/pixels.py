@@ -269,7 +269,7 @@ def _open_flat(file: io.BytesIO | Path) -> Image.Image:
 
 def binarised(images: np.ndarray, threshold: float) -> np.ndarray:
     """images: (n, h, w) uint8 → {0, 255} uint8: each image rescaled to fill [0, 1], ink where above the threshold."""
-    flat = images.reshape(len(images), -1).astype(np.float32)
+    flat = images.reshape(len(images), int(np.prod(images.shape[1:]))).astype(np.float32)
     low, high = flat.min(axis=1, keepdims=True), flat.max(axis=1, keepdims=True)
     ink = flat - low > threshold * (high - low)
     return (ink.astype(np.uint8) * 255).reshape(images.shape)
