@@ -555,7 +555,7 @@ def covered_area(figure: Figure) -> float:
 @pytest.mark.parametrize("spread", [0.0, 0.01, 0.05, 0.3])
 @pytest.mark.parametrize("centre", [(0.5, 0.7), (0.95, 0.06), (0.02, 0.99)])
 def test_names_in_a_crowd_do_not_lie_on_each_other_nor_on_chance(centre: tuple[float, float], spread: float):
-    """Near ones did from five on, and one near the end of the line lay on the word chance."""
+    """Of 8 near ones with long names some did in 16 of 24 figures, and one near the end of the line lay on the word chance."""
     rng = seeds.rng("crowd", spread)
     agents = ["noise", *(f"redraw@{1 + k / 10}-of-omniglot" if k % 2 else f"model-{k}" for k in range(9))]
     x, y = ({"noise": score("s", end)} for end in (1.0, 0.05))
