@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from exemplar.draw.encoding import encode_drawings
     from exemplar.draw.measures.generalization import best_envelope, generalization_curve
     from exemplar.draw.measures.human_distance import Reference, family_medians, fit_reference, load_reference
-    from exemplar.draw.quickdraw_fs import load_task
     from exemplar.draw.sampling import SampledDrawings
     from exemplar.draw.scores import ScoreConfig, score_features
     from exemplar.draw.scoring import ScoredAnswer, compute_scores
@@ -58,7 +57,6 @@ __all__ = [
     "list_agents",
     "load_critics",
     "load_reference",
-    "load_task",
     "make_task",
     "read_drawings",
     "sample",
@@ -66,6 +64,7 @@ __all__ = [
     "score",
     "score_features",
     "study",
+    "train_quickdraw",
 ]
 # names without a command → the module they are imported from when first used
 FROM = {
@@ -81,7 +80,6 @@ FROM = {
     "generalization_curve": "measures.generalization",
     "load_critics": "critics",
     "load_reference": "measures.human_distance",
-    "load_task": "quickdraw_fs",
     "make_task": "tasks",
     "read_drawings": "drawings",
     "sample_maml_episodes": "adapting",
@@ -93,13 +91,18 @@ WHO = (
     "folder; a function, file.py:function or module:function; an agent of the room (exemplar draw agents), such as copies or "
     "redraw@2; human, people's own drawings in the data; or simulated, those of the package's simulated drawers."
 )
-FIT = "`fit` for the effect the paper reports of its own"
+FIT = "`fit` to have it follow from the paper's (see docs/draw.md)"
+Folder = Annotated[Place | None, Option("Where the files of Quick, Draw! are; the data's place unless given.")]
+Form = Annotated[str, Option("bitmaps (.npy, .npz) or strokes (.ndjson).")]
 Who = Annotated[Drawer, Option(WHO, positional=True, metavar="WHO")]
 Data = Annotated[str, Option("What was drawn: a data set, a folder, or an npz.")]
 Split = Annotated[str | None, Option("Which part of the data; weak-test where there is one.")]
 Exemplar = Annotated[
     str,
-    Option("Which drawing is shown: centre (or centre:SPACE), drawer:NAME, random, or kept in an npz of QuickDraw-FS."),
+    Option(
+        "Which drawing is shown: centre (the data's own exemplars where it comes with them, as QuickDraw-FS does; "
+        "centre:SPACE for others), drawer:NAME or random."
+    ),
 ]
 Number = Annotated[
     int | None, Option("Drawings of each concept; as many as the data's own drawers made unless given.", low=3)
@@ -339,23 +342,49 @@ def check_agent(
 
 
 @verb
+def train_quickdraw(
+    out: Annotated[Place, Option("Where weights and card go; a training that was stopped resumes there.")] = Path(
+        "quickdraw-spaces"
+    ),
+    folder: Folder = None,
+    form: Form = "bitmaps",
+    most: Annotated[
+        int, Option("Drawings of each category to train on, of those that are set aside, at most.", low=1)
+    ] = 1_000,
+    steps: Annotated[int | None, Option("Other than the recipe's, for a try.", low=1)] = None,
+    every: Annotated[int, Option("Steps between two entries of the learning curve.", low=1)] = 500,
+    device: Annotated[str, Option("auto, cpu, cuda or cuda:N.")] = "auto",
+    seed: Seed = 0,
+) -> Answer:
+    """Step 2 of QuickDraw-FS: train the space for clustering on the drawings that are set aside; one ships with the package."""
+    from exemplar.draw.quickdraw_fs.training import train_clustering
+
+    return train_clustering(out, folder, form, most, steps, every, device, seed)
+
+
+@verb
 def cluster_quickdraw(
     out: Annotated[Place, Option("The run's folder; one that was stopped resumes there.")] = Path("quickdraw-clusters"),
-    folder: Annotated[
-        Place | None, Option("Where the files of Quick, Draw! are; the data's place unless given.")
-    ] = None,
-    form: Annotated[str, Option("strokes (.ndjson) or bitmaps (.npy).")] = "strokes",
-    space: Annotated[str, Option("Where distances are measured; FOLDER/NAME for your own.")] = "simclr-quickdraw-s0",
-    set_aside: Annotated[int, Option("Drawings of each category that come first and are left out.", low=0)] = 15_000,
+    folder: Folder = None,
+    form: Form = "bitmaps",
+    space: Annotated[
+        str, Option("Where distances are measured; FOLDER/NAME for your own.")
+    ] = "simclr-quickdraw-clusters-s0",
+    set_aside: Annotated[
+        int, Option("Drawings of each category that come first and are left out, at most.", low=0)
+    ] = 15_000,
     drawings: Annotated[int, Option("Drawings of each category that are clustered, at most.", low=1)] = 5_000,
-    clusters: Annotated[int, Option("Clusters per category.", low=2)] = 6,
+    clusters: Annotated[
+        int,
+        Option("Clusters of a category that has so many drawings; in proportion fewer of one that has fewer.", low=2),
+    ] = 6,
     device: Annotated[str, Option("cpu, cuda or cuda:N; a GPU wants --engine here.")] = "cpu",
     engine: Engine = "pool",
     workers: Workers = None,
     address: Address = None,
     seed: Seed = 0,
 ) -> Answer:
-    """Steps 1 to 4 of QuickDraw-FS: encode each category's drawings and cluster them, one category at a time."""
+    """Steps 1, 3 and 4 of QuickDraw-FS: encode each category's drawings and cluster them, one category at a time."""
     from exemplar.draw.quickdraw_fs.building import cluster_data
 
     backend = make_backend(engine, workers, address)
@@ -366,19 +395,25 @@ def cluster_quickdraw(
 def build_quickdraw(
     clusters: Annotated[Place, Option("The folder that `cluster` wrote.", positional=True)],
     out: Annotated[Place, Option("The run's folder: the data, the sheet, the verdicts.")] = Path("quickdraw-fs"),
-    smallest: Annotated[int, Option("Drawings a cluster must have.", low=1)] = 500,
+    smallest: Annotated[int, Option("Drawings a cluster must have.", low=1)] = 501,
     max_spread: Annotated[str, Option(f"Mean distance to the centre, at most; {FIT}.")] = "fit",
     min_distance: Annotated[str, Option(f"Between two centres, at least; {FIT}.")] = "fit",
-    each: Annotated[int, Option("Drawings kept of a concept, with its exemplar.", low=2)] = 500,
-    train_share: Annotated[float, Option("Of the concepts.")] = 550 / 665,
+    variations: Annotated[int, Option("Drawings kept of a concept besides its exemplar.", low=1)] = 500,
+    split: Annotated[
+        str, Option("published, concepts at random; or category, no category of a test concept in training.")
+    ] = "published",
+    train_share: Annotated[float, Option("Of the concepts, of the published split.")] = 550 / 665,
     drop: Annotated[Names, Option("A cluster to remove by hand, such as cat-3; may be repeated.")] = (),
+    picture: Annotated[Names, Option("A category to show on a plane, as in Fig. A.2; may be repeated.")] = (),
     seed: Seed = 0,
 ) -> Answer:
     """Steps 5 to 8 of QuickDraw-FS: remove small, spread and close clusters, keep an exemplar and drawings of the others, and
     split them."""
     from exemplar.draw.quickdraw_fs.building import build_from_clusters
 
-    return build_from_clusters(clusters, out, smallest, max_spread, min_distance, each, train_share, drop, seed)
+    return build_from_clusters(
+        clusters, out, smallest, max_spread, min_distance, variations, split, train_share, drop, picture, seed
+    )
 
 
 def __getattr__(name: str) -> Any:

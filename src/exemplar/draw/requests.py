@@ -34,7 +34,6 @@ from exemplar.images.concepts import ConceptSet
 from exemplar.records import Drawings
 from exemplar.spaces.loading import PYTHON, find_space
 
-KEPT = "kept"  # the exemplars that QuickDraw-FS was built with
 SPLITS = {"quickdraw": "test"}  # where the catalogue's default is one that critics have seen
 
 
@@ -124,8 +123,6 @@ class Request:
     def _whole(self) -> ConceptSet:
         """The data, each image decoded once."""
         _ = self.config  # a mistake in it is found before anything is loaded
-        if self.exemplar == KEPT:
-            return self._kept_task.data
         split = self.split or (SPLITS.get(self.data) if isinstance(self.data, str) else None)
         return load(self.data, split).in_memory()
 
@@ -143,23 +140,21 @@ class Request:
             self.concepts,
             self.critics,
         )  # critics first: what they have seen is refused before anything long begins
-        if self.exemplar == KEPT:
-            task = self._kept_task
-        else:
-            how, _, name = self.exemplar.partition(":")
-            centred = how == "centre"
-            task = make_task(
-                self._whole,
-                exemplar=how if centred else self.exemplar,
-                space=critics.find(name or centre_of(self._whole)) if centred else None,
-                n=self.n or self._most_of_some,
-                rng=seeds.rng("exemplars", self.seed),
+        how, _, name = self.exemplar.partition(":")
+        centred = how == "centre"
+        own = centred and not name and self._whole.exemplars is not None
+        task = make_task(
+            self._whole,
+            exemplar=how if centred else self.exemplar,
+            space=critics.find(name or centre_of(self._whole)) if centred and not own else None,
+            n=self.n or self._most_of_some,
+            rng=seeds.rng("exemplars", self.seed),
+        )
+        if task.n < FEWEST:
+            raise UserError(
+                f"{task.drawers} made only {task.n} drawings of some concept of {data.name} besides the exemplar: say with "
+                "--n how many to compare, and nothing is compared with them"
             )
-            if task.n < FEWEST:
-                raise UserError(
-                    f"{task.drawers} made only {task.n} drawings of some concept of {data.name} besides the exemplar: say with "
-                    "--n how many to compare, and nothing is compared with them"
-                )
         task = narrow_task(task, self._chosen) if self.only else task
         if self.people:
             matched_own_rows(task, task.n)  # before anyone draws more than can be compared
@@ -169,12 +164,6 @@ class Request:
     def training_images(self) -> ConceptSet | None:
         name, _, split = (self.training or "").partition("/")
         return load(name, split or None) if name in CATALOGUE else load(self.training) if self.training else None
-
-    @cached_property
-    def _kept_task(self) -> DrawingTask:
-        from exemplar.draw.quickdraw_fs.build import load_task
-
-        return load_task(self.data, n=self.n)
 
 
 def _say_critic(given: Any) -> str:

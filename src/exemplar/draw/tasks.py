@@ -20,6 +20,7 @@ from exemplar.spaces.space import Space
 from exemplar.spaces.zoo import load_space
 
 PEOPLE, SIMULATED = "people", "simulated drawers"  # who made the data: never the one where it was the other
+OWN = "centre of its cluster, as the data set comes with it"  # how exemplars of QuickDraw-FS were chosen
 FEWEST = 3  # drawings per concept: with fewer there is no telling how certain a score is
 
 
@@ -91,9 +92,10 @@ def make_task(
 ) -> DrawingTask:
     """The task on a set of drawings.
 
-    exemplar: "centre", the drawing nearest to its concept's mean (Eq. 1) in `space` (centre_of's unless given); "drawer:NAME",
-    that maker's; "random", any, by rng. n: drawings asked of each concept, by default as many as its drawers made of every
-    concept besides the exemplar, so that everyone is compared at their number.
+    exemplar: "centre", the exemplar that the data set comes with, where it does and no space is given, else the drawing nearest
+    to its concept's mean (Eq. 1) in `space` (centre_of's unless given); "drawer:NAME", that maker's; "random", any, by rng.
+    n: drawings asked of each concept, by default as many as its drawers made of every concept besides the exemplar, so that
+    everyone is compared at their number.
     """
     if len(data.shape) != 2:
         raise UserError(f"{data.name} holds colour images: drawing needs drawings, of one channel")
@@ -111,6 +113,8 @@ def make_task(
     labels = data.concept.code
     kind, _, maker = exemplar.partition(":")
     match kind, maker:
+        case "centre", "" if space is None and data.exemplars is not None:
+            rows, chosen_by = data.exemplars, OWN
         case "centre", "":
             space = space or load_space(centre_of(data))
             rows = central_exemplars(encode_kept(space, data), labels)

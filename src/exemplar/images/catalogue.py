@@ -78,6 +78,7 @@ CATALOGUE = {
             "load_quickdraw_bitmaps",
             "all",
         ),
+        Entry("quickdraw-fs", "visual concepts of Quick, Draw!", "quickdraw_fs", "load_quickdraw_fs", "test"),
         Entry("cifar-fs", "CIFAR-100 for few-shot learning", "cifar", "load_cifar_fs", "test", drawn=False),
         Entry("fc100", "CIFAR-100, no superclass shared by two splits", "cifar", "load_fc100", "test", drawn=False),
         Entry(

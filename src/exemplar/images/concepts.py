@@ -43,7 +43,8 @@ class ConceptSet:
 
     name: where it comes from, as in "omniglot/weak-test"; pixels: the store; index: (n,) each image's row in the store;
     concept, group, maker: (n,) labels; simulated: whether the package made it, so that no maker is a person; family: the data
-    set of the catalogue whose images and names these are ("omniglot"), "" for anyone's own: what it is, whatever it is called.
+    set of the catalogue whose images and names these are ("omniglot"), "" for anyone's own: what it is, whatever it is called;
+    shown: (n,) bool, true for the one image of each concept that is its exemplar, where the data set comes with exemplars.
     Subsets and resized views share the store: they cost a few bytes per image.
     """
 
@@ -55,6 +56,7 @@ class ConceptSet:
     maker: Labels
     simulated: bool = False
     family: str = ""
+    shown: np.ndarray | None = None
 
     @classmethod
     def of(
@@ -67,9 +69,10 @@ class ConceptSet:
         *,
         simulated: bool = False,
         family: str = "",
+        exemplars: Sequence[int] | np.ndarray | None = None,
     ) -> ConceptSet:
         """images: (n, h, w) or (n, h, w, 3) uint8, or a store; concept, group, maker: one label per image (group and maker
-        default to a single unnamed one)."""
+        default to a single unnamed one); exemplars: (n_concepts,) rows, one of each concept, where the set comes with some."""
         pixels = Plain(images) if isinstance(images, np.ndarray) else images
         n = len(pixels)
         columns = []
@@ -80,7 +83,8 @@ class ConceptSet:
                     f"{name} has {n} images but {len(column.code)} {kind} labels: give one {kind} per image"
                 )
             columns.append(column)
-        return cls(name, pixels, np.arange(n), columns[0], columns[1], columns[2], simulated, family)
+        shown = None if exemplars is None else _mark_exemplars(name, columns[0], np.asarray(exemplars))
+        return cls(name, pixels, np.arange(n), columns[0], columns[1], columns[2], simulated, family, shown)
 
     def __len__(self) -> int:
         return len(self.index)
@@ -116,6 +120,15 @@ class ConceptSet:
         """(n_concepts,) images of each concept."""
         return np.bincount(self.concept.code, minlength=self.n_concepts)
 
+    @property
+    def exemplars(self) -> np.ndarray | None:
+        """(n_concepts,) rows of the exemplars that the data set comes with; None where it has none, or a subset lost some."""
+        if self.shown is None:
+            return None
+        rows = np.flatnonzero(self.shown)
+        rows = rows[np.argsort(self.concept.code[rows], kind="stable")]
+        return rows if np.array_equal(self.concept.code[rows], np.arange(self.n_concepts)) else None
+
     def rows(self, concept: str) -> np.ndarray:
         """The rows of one concept's images, in order."""
         if concept not in self.concept.names:
@@ -135,6 +148,7 @@ class ConceptSet:
             self.maker.subset(chosen),
             self.simulated,
             self.family,
+            None if self.shown is None else self.shown[chosen],
         )
 
     def only(self, *, concepts: Iterable[str], name: str | None = None) -> ConceptSet:
@@ -179,4 +193,16 @@ class ConceptSet:
     def fingerprint(self) -> str:
         """A name for what is in the set: pixels, their order, and every label. Two sets that differ have different ones."""
         columns = [(labels.names, labels.code) for labels in (self.concept, self.group, self.maker)]
-        return seeds.digest("concept set", self.pixels.digest(self.index), columns)
+        exemplars = [] if self.shown is None else [np.flatnonzero(self.shown)]
+        return seeds.digest("concept set", self.pixels.digest(self.index), columns, *exemplars)
+
+
+def _mark_exemplars(name: str, concept: Labels, rows: np.ndarray) -> np.ndarray:
+    """(n,) bool, if rows are one image of each concept."""
+    n, k = len(concept.code), len(concept.names)
+    right = rows.dtype.kind in "iu" and rows.shape == (k,) and bool(((rows >= 0) & (rows < n)).all())
+    if not right or not np.array_equal(np.sort(concept.code[rows]), np.arange(k)):
+        raise UserError(f"{name}: exemplars must be {k} rows, one image of each concept")
+    shown = np.zeros(n, bool)
+    shown[rows] = True
+    return shown

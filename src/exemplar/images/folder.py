@@ -70,8 +70,9 @@ def load_folder(
 
 def load_npz(path: Path, said: list[str] | None = None) -> ConceptSet:
     """An npz file with `images`, (n, h, w), (n, 1, h, w) or (n, h, w, 3), uint8, or float in [0, 1], or bool, with ink or
-    light high; `concept`, (n,) text or whole numbers; and, if they are known, `group` and `maker`, likewise. A file that this
-    package wrote also says what it is: `family`, the data set it comes from, and `simulated`, whether no person made it.
+    light high; `concept`, (n,) text or whole numbers; and, if they are known, `group` and `maker`, likewise, and
+    `exemplar`, one row per concept. A file that this package wrote also says what it is: `family`, the data set it comes
+    from, and `simulated`, whether no person made it.
 
     said: where sentences go about what was changed; with it, floats may also lie in [−1, 1] or in [0, 255]."""
     if not path.is_file():
@@ -79,7 +80,7 @@ def load_npz(path: Path, said: list[str] | None = None) -> ConceptSet:
     try:
         with zipfile.ZipFile(path) as archive:
             there = [name.removesuffix(".npy") for name in archive.namelist()]
-        wanted = [name for name in ("images", "concept", "group", "maker", *ABOUT) if name in there]
+        wanted = [name for name in ("images", "concept", "group", "maker", "exemplar", *ABOUT) if name in there]
         with np.load(path, allow_pickle=False) as stored:
             arrays = {name: stored[name] for name in wanted}
     except DAMAGE as problem:
@@ -93,10 +94,18 @@ def load_npz(path: Path, said: list[str] | None = None) -> ConceptSet:
     about: dict[str, Any] = {
         name: array.item() for name, array in found.items() if array.shape == () and array.dtype.kind == ABOUT[name]
     }
-    images = _as_levels(path, arrays.pop("images"), said)
+    images, exemplars = _as_levels(path, arrays.pop("images"), said), arrays.pop("exemplar", None)
+    if exemplars is not None and (exemplars.ndim != 1 or exemplars.dtype.kind not in "iu"):
+        exemplars = None  # somebody's own array of that name, pictures perhaps: not rows
     labels = {name: _as_text(path, name, column, len(images)) for name, column in arrays.items()}
     return ConceptSet.of(
-        composed(path.stem), images, labels["concept"], labels.get("group"), labels.get("maker"), **about
+        composed(path.stem),
+        images,
+        labels["concept"],
+        labels.get("group"),
+        labels.get("maker"),
+        exemplars=exemplars,
+        **about,
     )
 
 

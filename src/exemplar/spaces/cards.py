@@ -17,7 +17,7 @@ FORMAT = 1
 SPACES = "spaces"  # the room whose networks are spaces
 INPUTS: dict[str, type[Input]] = {"drawing": DrawingInput, "photo": PhotoInput}
 # Data sets that are the same images under the same names, split or drawn in another way
-SAME_IMAGES = {"fc100": "cifar-fs", "quickdraw-bitmaps": "quickdraw"}
+SAME_IMAGES = {"fc100": "cifar-fs", "quickdraw-bitmaps": "quickdraw", "quickdraw-fs": "quickdraw"}
 
 
 @dataclass(frozen=True)

@@ -38,6 +38,7 @@ BACKGROUND = ("omniglot", "background", "evaluation")
 QUICKDRAW = ("quickdraw", "train", "test")
 ALL_OF_OMNIGLOT, ALL_OF_BACKGROUND = ("omniglot", "weak-train", None), ("omniglot", "background", None)
 ALL_OF_QUICKDRAW = ("quickdraw", "train", None)
+QUICKDRAW_ASIDE = ("quickdraw-fs", "aside", None)
 SEEDS = 2**32  # a seed is one of so many
 CIFAR_FS, FC100 = ("cifar-fs", "train", "val"), ("fc100", "train", "val")
 
@@ -46,8 +47,8 @@ CIFAR_FS, FC100 = ("cifar-fs", "train", "val"), ("fc100", "train", "val")
 class Recipe:
     """data: name, split to train on, split to evaluate on, None to hold nothing out; size: px; threshold: of binarising
     drawings, None for photographs; exemplars: the space whose class centres are the exemplars, where the objective asks for
-    them; chosen: what was chosen on which data, a sentence for the card; apart: whether what is evaluated on is left out of
-    what is trained on, where it is part of it."""
+    them and the data set comes without; chosen: what was chosen on which data, a sentence for the card; apart: whether what is
+    evaluated on is left out of what is trained on, where it is part of it."""
 
     objective: NamedObjective
     data: tuple[str, str, str | None]
@@ -101,6 +102,15 @@ RELEASED_PROTONET = Recipe(
 )
 RELEASED_MAML = replace(RELEASED_PROTONET, objective=Maml(), steps=4_000, chosen=chosen.MAML)
 SHORT_MAML = replace(RELEASED_MAML, steps=1_250, chosen=chosen.MAML_SHORT)
+SKETCHES = SimClr(network="conv3-wide-linear", threshold=0.3)  # the paper's network for Quick, Draw!
+QUICKDRAW_CLUSTERS = Recipe(
+    replace(SKETCHES, views="coded", learning_rate=3e-4),
+    QUICKDRAW_ASIDE,
+    steps=16_000,
+    size=48,
+    threshold=0.3,
+    chosen=chosen.QUICKDRAW_CLUSTERS,
+)
 QUICKDRAW_POSES = ProtoNet(new_classes="quickdraw-protonet", same_for_all=True, halve_after=40)
 QUICKDRAW_PROTONET = Recipe(
     QUICKDRAW_POSES, QUICKDRAW, steps=36_000, size=48, threshold=0.3, chosen=chosen.QUICKDRAW_PROTONET
@@ -139,8 +149,9 @@ RECIPES = {
     "maml-omniglot": replace(PROTONET, objective=Maml(), steps=4_000),
     "simclr-glyphs": replace(SIMCLR, data=GLYPHS, chosen=""),
     "protonet-glyphs": replace(PROTONET, data=GLYPHS, exemplars="simclr-glyphs-s0", chosen=""),
+    "simclr-quickdraw-clusters": QUICKDRAW_CLUSTERS,  # what QuickDraw-FS is clustered by
     "simclr-quickdraw": Recipe(
-        SimClr(network="conv3-wide-linear", threshold=0.3),
+        SKETCHES,
         QUICKDRAW,
         steps=8_000,
         size=48,
@@ -224,8 +235,8 @@ def make_images(recipe: Recipe, *, device: str = "auto") -> TrainingImages:
             if recipe.apart and (held_out := parts[-1]) is not None:
                 data = data.only(concepts=sorted(set(data.concepts) - set(held_out.names)))
             data = data.resized(recipe.size, binarise=recipe.threshold)
-            rows = None
-            if space is not None:
+            rows = data.exemplars
+            if rows is None and space is not None:
                 rows = central_exemplars(encode_kept(space, data, device=device), data.concept.code)
             parts.append(
                 TrainingImages.of(data.images, data.concept.code, data.concept.names, rows, held_out=parts[-1])

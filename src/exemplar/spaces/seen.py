@@ -81,10 +81,8 @@ def _were_trained(names: list[str]) -> str:
 def _compare(card: Card, who: str, data: ConceptSet, allow_seen: bool) -> Seen:
     """Of one training set. who: the spaces that were trained on it, as a sentence begins."""
     trained, own = family_of_card(card), SAME_IMAGES.get(data.family, data.family)
-    known = set(card.concepts)
-    names = [
-        name for name in data.concepts if name in known or (trained == "quickdraw" and STEM.sub("", name) in known)
-    ]
+    named = _names_seen(card, data)
+    names = [name for name in data.concepts if name in named]
     if own and trained:
         if own != trained:
             return Seen(0, None)
@@ -115,6 +113,23 @@ def _compare(card: Card, who: str, data: ConceptSet, allow_seen: bool) -> Seen:
         f"whether the drawings are the same ones is unknown ({checked})"
     )
     return Seen(None, n, (sentence,))
+
+
+def _names_seen(card: Card, data: ConceptSet) -> set[str]:
+    """Which of the data's concepts a space was trained on, by their names. A concept of QuickDraw-FS is a part of a category
+    and is seen with the whole; a category is seen with any part; parts of one category are different concepts where both are
+    the catalogue's, and in a set that somebody else has clustered they may be the same."""
+    known = set(card.concepts)
+    if family_of_card(card) != "quickdraw":
+        return known.intersection(data.concepts)
+    categories = {STEM.sub("", name) for name in known}
+    listed = data.name.partition("/")[0] in CATALOGUE
+
+    def is_seen(name: str) -> bool:
+        stem = STEM.sub("", name)
+        return (name in known or stem in known or name in categories) if listed else stem in categories
+
+    return set(filter(is_seen, data.concepts))
 
 
 def family_of_card(card: Card) -> str:

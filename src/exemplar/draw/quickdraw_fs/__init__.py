@@ -27,7 +27,7 @@ The thresholds 1,800 and 700 belong to the paper's network: distances in another
 command line's default) they are fitted to what the paper reports of their effect (`filters.fit_filters`).
 """
 
-from exemplar.draw.quickdraw_fs.build import BuildConfig, Built, build_data, load_task
+from exemplar.draw.quickdraw_fs.build import BuildConfig, Built, build_data
 from exemplar.draw.quickdraw_fs.clusters import ClusterConfig, Clusters, cluster_folder, load_clusters
 from exemplar.draw.quickdraw_fs.filters import Filters, apply_filters, fit_filters
 
@@ -42,5 +42,4 @@ __all__ = [
     "cluster_folder",
     "fit_filters",
     "load_clusters",
-    "load_task",
 ]

@@ -1,10 +1,11 @@
-"""Steps 5 to 8: the concepts, their drawings and the split, as two npz files that load like any data set."""
+"""Steps 5 to 8: the concepts, their drawings and the splits, as npz files that load like any data set."""
 
 from __future__ import annotations
 
 import zipfile
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -13,16 +14,26 @@ import numpy as np
 from exemplar import seeds, stats
 from exemplar.draw.quickdraw_fs.clusters import Clusters, Parted
 from exemplar.draw.quickdraw_fs.filters import KEPT, VERDICTS, Filters, apply_filters, fit_filters, rivals
-from exemplar.draw.tasks import DrawingTask
+from exemplar.draw.quickdraw_fs.splits import (
+    CATEGORY,
+    PUBLISHED,
+    TEST,
+    TRAIN,
+    VAL,
+    check_split,
+    members,
+    split_at_random,
+    split_by_category,
+)
 from exemplar.engine import progress
 from exemplar.errors import UserError, unknown
-from exemplar.files import read_npz, whole_file
-from exemplar.images.folder import load_npz
+from exemplar.files import whole_file, write_npz
 from exemplar.records import Score, Scores
-from exemplar.runs import open_run, read_json, write_json
+from exemplar.runs import open_run, write_json
 
 COMMAND = "draw quickdraw-fs build"
-SPLITS = ("train", "test")
+SPLITS = (TRAIN, VAL, TEST)
+LIST = "concepts.npz"
 PAPER = "the paper's 665 concepts come from 345 categories × 5,000 drawings, which need the full public files"
 
 
@@ -30,38 +41,67 @@ PAPER = "the paper's 665 concepts come from 345 categories × 5,000 drawings, wh
 class BuildConfig:
     """The paper's settings of steps 5 to 8.
 
-    n_drawings: kept of each concept, its exemplar among them; train_share: of the concepts; drop: names of clusters that a
-    person removes.
+    n_variations: kept of each concept besides its exemplar; split: "published", concepts at random, or "category"; train_share:
+    of the concepts, of the published split; drop: names of clusters that a person removes.
     """
 
     filters: Filters = field(default_factory=Filters)
-    n_drawings: int = 500
+    n_variations: int = 500
+    split: str = PUBLISHED
     train_share: float = 550 / 665
     drop: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.n_drawings < 2:
-            raise UserError(f"{self.n_drawings} drawings per concept are too few: give at least 2, one is the exemplar")
-        if self.n_drawings > self.filters.smallest:
+        if self.n_variations < 1:
+            raise UserError(f"Each concept needs at least 1 drawing besides its exemplar, got {self.n_variations}.")
+        if self.n_variations + 1 > self.filters.smallest:
             raise UserError(
-                f"{self.n_drawings} drawings per concept are more than the smallest cluster may have "
-                f"({self.filters.smallest}): raise that, or keep fewer"
+                f"An exemplar and {self.n_variations} variations are more than the smallest cluster may have "
+                f"({self.filters.smallest}): raise --smallest, or keep fewer"
             )
         if not 0 < self.train_share < 1:
-            raise UserError(f"a share of {self.train_share} for training cannot be: give one between 0 and 1")
+            raise UserError(f"The share of concepts for training must lie between 0 and 1, got {self.train_share}.")
 
 
 @dataclass(frozen=True, eq=False)
 class Built:
-    """The data set. filters: as used, with what was fitted; verdict: (c, k) as in `filters.VERDICTS`; split: (c, k) "train",
-    "test" or ""; rival: as in `filters.rivals`; scores: the share of clusters each filter removed."""
+    """The data set. clusters: what it is made of; config: what was asked; filters: as used, with what was fitted; size: (c, k)
+    drawings of each cluster that no other category has; verdict: (c, k) as in `filters.VERDICTS`; rival: as in
+    `filters.rivals`; parts: of the kept clusters, in order, which side of the published split each is on, and of the other."""
 
     folder: Path
+    clusters: Clusters
+    config: BuildConfig
     filters: Filters
+    size: np.ndarray
     verdict: np.ndarray
-    split: np.ndarray
     rival: np.ndarray
-    scores: tuple[Score, ...]
+    parts: dict[str, np.ndarray]
+
+    @cached_property
+    def kept(self) -> np.ndarray:
+        """(n, 2) category and number of each concept."""
+        return np.argwhere(self.verdict == KEPT)
+
+    @cached_property
+    def names(self) -> np.ndarray:
+        """(n,) text: of each concept."""
+        return self.clusters.names[tuple(self.kept.T)].astype(np.str_)
+
+    @property
+    def part(self) -> np.ndarray:
+        """(n,) text: which side of the split that was asked for each concept is on."""
+        return self.parts[self.config.split]
+
+    @cached_property
+    def scores(self) -> tuple[Score, ...]:
+        """The share of all clusters that each filter removed, and that was kept, with Wilson's interval."""
+        found, n = [], int((self.verdict >= 0).sum())
+        for place, name in enumerate(VERDICTS):
+            share = stats.proportion(int((self.verdict == place).sum()), n)
+            title = "clusters_kept" if place == KEPT else f"removed_{name.replace(' ', '_')}"
+            found.append(Score.of(title, share, space=self.clusters.space))
+        return tuple(found)
 
     def file(self, split: str) -> Path:
         return self.folder / f"quickdraw-fs-{split}.npz"
@@ -70,93 +110,113 @@ class Built:
         """Clusters by verdict."""
         return {name: int((self.verdict == place).sum()) for place, name in enumerate(VERDICTS)}
 
+    def n_concepts(self) -> dict[str, int]:
+        """Concepts by split; those for choosing are counted among those for training, too."""
+        return {split: int(members(self.part, split).sum()) for split in SPLITS}
+
 
 def build_data(out: Path | str, clusters: Clusters, config: BuildConfig | None = None, *, seed: int = 0) -> Built:
-    """Filter the clusters and write the data set into a run's folder: quickdraw-fs-train.npz and -test.npz (images, concept,
-    group: the category, maker: the drawing's key, exemplar: one row per concept), clusters.json, and the scores."""
+    """Filter the clusters and write the data set into a run's folder: quickdraw-fs-train.npz, -val.npz and -test.npz (images,
+    concept, group: the category, maker: the drawing's key, exemplar: one row per concept), concepts.npz (every drawing by its
+    key, and both splits: what the package ships of its own), clusters.json, and the scores."""
     out, config = Path(out), config or BuildConfig()
-    built = _apply(out, clusters, config, seed)
     content = seeds.digest(clusters.words, clusters.size, clusters.spread, clusters.between)
+    shared = find_shared(clusters)
+    built = _apply(out, clusters, config, seed, shared)
     data = {f"clusters in {clusters.space}": content}
     with open_run(out, command=COMMAND, config=config, seed=seed, data=data) as run:
         if not run.finished:
             for split in SPLITS:
-                _write_split(built, clusters, config, split, seed)
-            write_json(out / "clusters.json", _described(built, clusters))
+                if members(built.part, split).any():
+                    _write_split(built, split, seed, shared)
+            _write_list(built, seed, shared)
+            write_json(out / "clusters.json", _described(built))
             run.save(Scores.collect(built.scores))
     return built
 
 
-def load_task(path: Path | str, *, n: int | None = None) -> DrawingTask:
-    """The one-shot task of a split: each concept's kept exemplar, n other drawings (all there are unless given)."""
-    path = Path(path)
-    data = load_npz(path)
-    split = path.stem.removeprefix("quickdraw-fs-")
-    exemplar = read_npz(path, exemplar=("i", 1))["exemplar"]
-    about = read_json(path.parent / "clusters.json")
-    if not isinstance(about.get("space"), str):
-        raise UserError(f"{path.parent / 'clusters.json'} names no space: build the data again")
-    inside = exemplar[(exemplar >= 0) & (exemplar < len(data))]
-    if not np.array_equal(data.concept.code[inside], np.arange(data.n_concepts)) or len(inside) < len(exemplar):
-        raise UserError(f"{path}: the exemplars do not belong to the concepts in their order: build it again")
-    return DrawingTask(
-        replace(data, name=f"quickdraw/fs-{split}", family="quickdraw"),  # older files do not say
-        exemplar,
-        f"centre of its cluster in {about['space']}",
-        int(data.counts.min()) - 1 if n is None else n,
-    )
+def find_shared(clusters: Clusters) -> np.ndarray:
+    """Sorted hashes of drawings that are in two categories: they are in no concept, so that none is on two sides of a split."""
+    there = [np.unique(_hashes(parted)) for parted in clusters.parts()]  # within a category each is there once
+    values, count = np.unique(np.concatenate(there), return_counts=True)
+    return values[count > 1]
 
 
-def _apply(folder: Path, clusters: Clusters, config: BuildConfig, seed: int) -> Built:
-    names = clusters.names
+def _hashes(parted: Parted) -> np.ndarray:
+    """(n,) uint64: of each drawing as it is kept."""
+    return np.array([seeds.seed("drawing", row) for row in parted.drawings.bits], dtype=np.uint64)
+
+
+def _usable(parted: Parted, shared: np.ndarray) -> np.ndarray:
+    """(n,) bool: which drawings no other category has."""
+    return ~np.isin(_hashes(parted), shared) if len(shared) else np.ones(len(parted.cluster), bool)
+
+
+def _apply(folder: Path, clusters: Clusters, config: BuildConfig, seed: int, shared: np.ndarray) -> Built:
+    names, k = clusters.names[clusters.size > 0], clusters.size.shape[1]
     for name in config.drop:
         if name not in names:
-            raise unknown("cluster", name, names.ravel())
-    numbers = (clusters.size, clusters.spread, clusters.between)
+            raise unknown("cluster", name, names)
+    usable = (np.bincount(parted.cluster[_usable(parted, shared)], minlength=k) for parted in clusters.parts())
+    size = np.stack(list(usable)) if len(shared) else clusters.size
+    numbers = (size, clusters.spread, clusters.between)
     filters = fit_filters(*numbers, config.filters)
-    verdict = apply_filters(*numbers, filters, by_hand=np.isin(names, list(config.drop)))
+    verdict = apply_filters(*numbers, filters, by_hand=np.isin(clusters.names, list(config.drop)))
     kept = np.argwhere(verdict == KEPT)
     if len(kept) < 2:
         why = ", ".join(f"{name} {(verdict == place).sum()}" for place, name in enumerate(VERDICTS) if place)
         raise UserError(
-            f"the thresholds leave {len(kept)} of {verdict.size} clusters ({why}), a train and a test set need 2: loosen them"
+            f"the thresholds leave {len(kept)} of {(verdict >= 0).sum()} clusters ({why}), a train and a test set need 2: "
+            "loosen them"
         )
-    n_train = min(max(round(len(kept) * config.train_share), 1), len(kept) - 1)
-    split = np.full(verdict.shape, "", dtype="<U5")
-    order = seeds.rng("quickdraw-fs split", seed).permutation(len(kept))
-    split[tuple(kept[order[:n_train]].T)], split[tuple(kept[order[n_train:]].T)] = SPLITS
-    return Built(folder, filters, verdict, split, rivals(clusters.between, verdict), _scored(verdict, clusters.space))
+    words = [clusters.words[row] for row, _ in kept]
+    parts = {
+        PUBLISHED: split_at_random(len(kept), config.train_share, seeds.rng("quickdraw-fs split", seed)),
+        CATEGORY: split_by_category(words),
+    }
+    check_split(parts.get(config.split, parts[PUBLISHED]), config.split)
+    return Built(folder, clusters, config, filters, size, verdict, rivals(clusters.between, verdict), parts)
 
 
-def _scored(verdict: np.ndarray, space: str) -> tuple[Score, ...]:
-    """The share of all clusters that each filter removed, and that was kept, with Wilson's interval."""
-    found = []
-    for place, name in enumerate(VERDICTS):
-        share = stats.proportion(int((verdict == place).sum()), verdict.size)
-        title = "clusters_kept" if place == KEPT else f"removed_{name.replace(' ', '_')}"
-        found.append(Score.of(title, share, space=space))
-    return tuple(found)
+def _chosen_rows(
+    built: Built, wanted: np.ndarray, seed: int, shared: np.ndarray
+) -> Iterator[tuple[Parted, np.ndarray]]:
+    """Of each wanted concept (a mask over the kept ones) in order: its category, read from disk once, and its rows."""
+    rows, columns = built.kept[wanted].T
+    for place, parted in enumerate(built.clusters.parts()):
+        if not (rows == place).any():
+            continue
+        usable = _usable(parted, shared)
+        for cluster in columns[rows == place]:
+            yield parted, _chosen(parted, int(cluster), usable, built.config.n_variations, seed)
 
 
-def _write_split(built: Built, clusters: Clusters, config: BuildConfig, split: str, seed: int) -> None:
+def _chosen(parted: Parted, cluster: int, usable: np.ndarray, n: int, seed: int) -> np.ndarray:
+    """(1 + n,) rows: the exemplar, the drawing nearest to the centre, then n others of the cluster at random."""
+    rows = np.flatnonzero((parted.cluster == cluster) & usable)
+    exemplar = parted.exemplar[cluster]
+    if not usable[exemplar]:  # another category has it: the next nearest
+        exemplar = rows[parted.distance[rows].argmin()]
+    rng = seeds.rng("quickdraw-fs drawings", parted.word, cluster, seed)
+    return np.append(exemplar, rng.permutation(rows[rows != exemplar])[:n])
+
+
+def _write_split(built: Built, split: str, seed: int, shared: np.ndarray) -> None:
     """One category at a time: the whole set is never in memory."""
-    rows, columns = np.nonzero(built.split == split)
-    names = clusters.names[rows, columns].astype(np.str_)
-    words = np.array(clusters.words, dtype=np.str_)[rows]
-    n = config.n_drawings
+    wanted = members(built.part, split)
+    names, n = built.names[wanted], built.config.n_variations + 1
+    words = np.array(built.clusters.words, dtype=np.str_)[built.kept[wanted, 0]]
     keys: list[np.ndarray] = []
 
     def blocks() -> Iterator[np.ndarray]:
         with progress(f"{split} concepts", total=len(names)) as advance:
-            for parted, wanted in zip(clusters.parts(), built.split == split, strict=True):
-                for cluster in np.flatnonzero(wanted):
-                    chosen = _chosen(parted, int(cluster), n, seed)
-                    keys.append(parted.key[chosen])
-                    yield parted.drawings.take(chosen)
-                    advance()
+            for parted, rows in _chosen_rows(built, wanted, seed, shared):
+                keys.append(parted.key[rows])
+                yield parted.drawings.take(rows)
+                advance()
 
     with whole_file(built.file(split)) as part, zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as archive:
-        side = next(clusters.parts()).drawings.shape
+        side = next(built.clusters.parts()).drawings.shape
         _write_images(archive, (len(names) * n, *side), blocks())
         labels = {
             "concept": np.repeat(names, n),
@@ -179,36 +239,48 @@ def _write_images(archive: zipfile.ZipFile, shape: tuple[int, ...], blocks: Iter
             member.write(block.tobytes())
 
 
-def _chosen(parted: Parted, cluster: int, n: int, seed: int) -> np.ndarray:
-    """(n,) rows: the exemplar, then others of the cluster at random."""
-    exemplar = parted.exemplar[cluster]
-    others = np.flatnonzero(parted.cluster == cluster)
-    others = others[others != exemplar]
-    rng = seeds.rng("quickdraw-fs drawings", parted.word, cluster, seed)
-    return np.append(exemplar, rng.permutation(others)[: n - 1])
+def _write_list(built: Built, seed: int, shared: np.ndarray) -> None:
+    """concepts.npz: names, categories, both splits, and the key of every drawing, the exemplar's first."""
+    everything = np.ones(len(built.kept), bool)
+    keys = [parted.key[rows] for parted, rows in _chosen_rows(built, everything, seed, shared)]
+    base = 16 if built.clusters.form == "bitmaps" else 10  # hashes of bitmaps, numbers of strokes
+    content = {
+        "concept": built.names,
+        "category": np.array(built.clusters.words, dtype=np.str_)[built.kept[:, 0]],
+        "published": built.parts[PUBLISHED],
+        "by_category": built.parts[CATEGORY],
+        "key": np.array([[int(key, base) for key in row] for row in keys], dtype=np.uint64),
+    }
+    write_npz(built.folder / LIST, content)
 
 
-def _described(built: Built, clusters: Clusters) -> dict[str, Any]:
+def _described(built: Built) -> dict[str, Any]:
     """Every cluster and its verdict, and the thresholds as they were used."""
-    rows = []
+    clusters, rows = built.clusters, []
+    place = {(int(row), int(column)): n for n, (row, column) in enumerate(built.kept)}
     for (row, column), verdict in np.ndenumerate(built.verdict):
-        rival = built.rival[row, column]
+        if verdict < 0:
+            continue
+        rival, here = built.rival[row, column], place.get((row, column))
         rows.append(
             {
                 "concept": clusters.names[row, column],
                 "category": clusters.words[row],
                 "drawings": int(clusters.size[row, column]),
                 "spread": float(clusters.spread[row, column]),
-                "nearest_centre": float(clusters.nearest[row, column]),
+                "nearest_centre": float(clusters.nearest[row, column]) if clusters.size[row, 1:].any() else None,
                 "verdict": VERDICTS[verdict],
                 "rival": clusters.names[row, rival] if rival >= 0 else "",
-                "split": str(built.split[row, column]),
+                "published": "" if here is None else str(built.parts[PUBLISHED][here]),
+                "by_category": "" if here is None else str(built.parts[CATEGORY][here]),
             }
         )
     return {
         "note": PAPER,
         "here": f"{len(clusters.words)} categories, {int(clusters.size.sum())} drawings as {clusters.form}",
         "space": clusters.space,
+        "split": built.config.split,
+        "in_two_categories": int(clusters.size.sum() - built.size.sum()),
         "thresholds": asdict(built.filters),
         "counts": built.counts(),
         "clusters": rows,

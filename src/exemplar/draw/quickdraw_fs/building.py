@@ -12,7 +12,6 @@ from exemplar.draw.quickdraw_fs import (
     BuildConfig,
     Built,
     ClusterConfig,
-    Clusters,
     Filters,
     build_data,
     cluster_folder,
@@ -21,8 +20,9 @@ from exemplar.draw.quickdraw_fs import (
 from exemplar.draw.quickdraw_fs.build import PAPER, SPLITS
 from exemplar.draw.quickdraw_fs.clusters import COMMAND, describe_clusters
 from exemplar.draw.quickdraw_fs.sheet import sheet_rows
+from exemplar.draw.quickdraw_fs.sources import file_name
 from exemplar.engine import Backend
-from exemplar.errors import UserError
+from exemplar.errors import UserError, shortened, unknown
 from exemplar.images import sources
 from exemplar.records import Scores
 from exemplar.report.page import Chapter, Figure, write_page
@@ -45,7 +45,8 @@ def cluster_data(
     """Steps 1 to 4, one category at a time; what was stopped resumes."""
     config, place = ClusterConfig(form, space, set_aside, drawings, clusters, device=device), Path(out).expanduser()
     check_run(place, command=COMMAND, config=config, seed=seed)  # before gigabytes are fetched
-    files = Path(folder).expanduser() if folder is not None else sources.obtain("quickdraw")
+    data = "quickdraw-bitmaps" if form == "bitmaps" else "quickdraw"
+    files = Path(folder).expanduser() if folder is not None else sources.obtain(data)
     about = describe_clusters(cluster_folder(place, files, config, seed=seed, backend=backend))
     measures = ("size", "spread", "nearest_centre")
     rows = [(name.replace("_", " "), *about[name].values()) for name in measures]
@@ -61,25 +62,31 @@ def build_from_clusters(
     smallest: int,
     max_spread: str,
     min_distance: str,
-    each: int,
+    variations: int,
+    split: str,
     train_share: float,
     drop: Sequence[str],
+    pictures: Sequence[str],
     seed: int,
 ) -> Answer:
     """Steps 5 to 8: short, as often as you like."""
     filters = Filters(smallest, _number(max_spread, "--max-spread"), _number(min_distance, "--min-distance"))
     found, place = load_clusters(Path(clusters).expanduser()), Path(out).expanduser()
-    built = build_data(place, found, BuildConfig(filters, each, train_share, tuple(drop or ())), seed=seed)
-    page = write_sheet(place / "sheet.html", built, found)
-    values = _summary(built, found, each, page)
+    config = BuildConfig(filters, variations, split, train_share, tuple(drop or ()))
+    for word in pictures:
+        if word not in found.words:
+            raise unknown("category", word, found.words)
+    built = build_data(place, found, config, seed=seed)
+    page = write_sheet(place / "sheet.html", built, pictures)
+    values = _summary(built, page)
     values["fitted"] = [name for name in ("max_spread", "min_distance") if getattr(filters, name) is None]
     scores = by_name(built.scores)
     values |= {"seed": seed, "scores": scores}
-    text = _text(built, values, scores, each)
+    text = _text(built, values, scores)
     return Answer(values=values, text=text, scores=Scores.collect(built.scores), folder=place, page=page)
 
 
-def _text(built: Built, values: dict[str, Any], scores: dict[str, Any], each: int) -> str:
+def _text(built: Built, values: dict[str, Any], scores: dict[str, Any]) -> str:
     rows = [
         (name.replace("_", " "), values["clusters"][name], f"{share['value']:.1%}", _percent(share["ci95"]))
         for name, share in scores.items()
@@ -87,16 +94,22 @@ def _text(built: Built, values: dict[str, Any], scores: dict[str, Any], each: in
     used = built.filters
     thresholds = f"{used.smallest} drawings, spread up to {used.max_spread:.1f}, centres {used.min_distance:.1f} apart"
     splits = {
-        f"{split} set": f"{n} concepts × {each}, {values['files'][split]}" for split, n in values["concepts"].items()
+        f"{split} set": f"{n} concepts × {values['drawings_each']}, {values['files'][split]}"
+        for split, n in values["concepts"].items()
+        if n
     }
-    if "min_distance" in values["fitted"]:
-        thresholds += " (fitted to the paper's share of concepts, 665 of 2,070: that share is no finding)"
-    facts = {"thresholds": thresholds, **splits, "sheet": values["sheet"], "note": values["note"]}
+    if values["fitted"]:
+        thresholds += " (fitted: " + ", ".join(name.replace("_", " ") for name in values["fitted"]) + ")"
+    facts = {"split": f"{built.config.split} (val is a part of train)", "thresholds": thresholds, **splits}
+    if values["too_few"]:
+        facts["skipped"] = f"too few drawings for a concept: {shortened(values['too_few'], 12)}"
+    facts |= {"sheet": values["sheet"], "note": values["note"]}
     return format_table(("clusters", "n", "of all", "95 %"), rows) + "\n\n" + format_pairs(facts)
 
 
-def write_sheet(path: Path, built: Built, clusters: Clusters) -> Path:
-    """The page on which every cluster is shown, by what happened to it."""
+def write_sheet(path: Path, built: Built, pictures: Sequence[str] = ()) -> Path:
+    """The page on which every cluster is shown, by what happened to it. pictures: categories shown on a plane, too."""
+    clusters = built.clusters
     counts, thresholds = built.counts(), built.filters
     why = {
         "too spread": f"Their drawings lie further than {thresholds.max_spread:.1f} from the centre on average: junk, drawings "
@@ -107,7 +120,7 @@ def write_sheet(path: Path, built: Built, clusters: Clusters) -> Path:
         "by hand": "Removed with --drop.",
     }
     figures: dict[str, list[Figure]] = {name: [] for name in why}
-    for rows in sheet_rows(built, clusters):
+    for rows in sheet_rows(built):
         frames = {(row, 0): "#c8472b" for row in range(len(rows.labels))}
         picture = sheet_png(rows.images, rows.labels, frames=frames)
         caption = "Framed: the exemplar. Then drawings from the nearest to the centre to the farthest."
@@ -117,22 +130,39 @@ def write_sheet(path: Path, built: Built, clusters: Clusters) -> Path:
         for name, text in why.items()
         if counts[name]
     ]
+    if pictures:
+        chapters.insert(0, Chapter("Categories on a plane", [], [_picture(built, word) for word in pictures]))
     lead = (
-        f"{built.verdict.size:,} clusters of {len(clusters.words)} categories, {clusters.size.sum():,} drawings seen in "
-        f"{clusters.space}: {counts['kept']} concepts."
+        f"{(built.verdict >= 0).sum():,} clusters of {len(clusters.words)} categories, {clusters.size.sum():,} drawings "
+        f"encoded by {clusters.space}: {counts['kept']} concepts."
     )
     return write_page(path, "QuickDraw-FS: every cluster", lead, chapters, f"Note: {PAPER}.")
 
 
-def _summary(built: Built, clusters: Clusters, each: int, sheet: Path) -> dict[str, Any]:
-    names = [score.name for score in built.scores]
+def _picture(built: Built, word: str) -> Figure:
+    from exemplar.draw.figures.clusters import plot_category
+
+    caption = (
+        f"Drawings of {word} in the first two principal components of {built.clusters.space}, by cluster; framed, the "
+        "exemplars of those that are concepts."
+    )
+    name = f"clusters-{file_name(word, 'x').removesuffix('.x')}"
+    return Figure.of_plot(plot_category(built, word), caption, name=name, heading=word)
+
+
+def _summary(built: Built, sheet: Path) -> dict[str, Any]:
+    names, clusters = [score.name for score in built.scores], built.clusters
+    few = clusters.size.sum(axis=1) < built.filters.smallest
     return {
         "clusters": dict(zip(names, built.counts().values(), strict=True)),
         "categories": len(clusters.words),
-        "concepts": {split: int((built.split == split).sum()) for split in SPLITS},
-        "drawings_each": each,
+        "too_few": [word for word, short in zip(clusters.words, few, strict=True) if short],
+        "in_two_categories": int(clusters.size.sum() - built.size.sum()),
+        "split": built.config.split,
+        "concepts": built.n_concepts(),
+        "drawings_each": built.config.n_variations + 1,
         "thresholds": asdict(built.filters),
-        "files": {split: str(built.file(split)) for split in SPLITS},
+        "files": {split: str(built.file(split)) for split in SPLITS if built.file(split).exists()},
         "sheet": str(sheet),
         "note": PAPER,
     }

@@ -1,4 +1,4 @@
-"""Steps 1 to 4: each category's drawings, seen in a space and clustered; one file per category in the run's folder."""
+"""Steps 1, 3 and 4: each category's drawings, encoded and clustered; one file per category in the run's folder."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from exemplar.draw.quickdraw_fs.sources import (
     Category,
     Deal,
     check_alone,
+    count_drawings,
     deal,
     file_name,
     find_categories,
@@ -26,6 +27,7 @@ from exemplar.draw.quickdraw_fs.sources import (
 from exemplar.errors import UserError
 from exemplar.files import PART, read_npz, write_npz
 from exemplar.images.pixels import Packed
+from exemplar.images.quickdraw_fs import N_ASIDE, N_CLUSTERED, SIZE, THRESHOLD, count_aside
 from exemplar.runs import Run, describe_run, open_run
 from exemplar.spaces.exemplars import central_exemplars
 from exemplar.spaces.zoo import load_space
@@ -38,18 +40,19 @@ class ClusterConfig:
     """The paper's settings of steps 1 to 4.
 
     form: "strokes" or "bitmaps"; space: its name in the zoo; n_set_aside: drawings of each category that come first and are
-    left for training; n_clustered: how many of those that follow are parted, at most; size: px of the drawings; threshold:
-    above which they are ink; n_beginnings: of k-means; device: where features are computed (another may round otherwise).
+    left for training, at most (see `count_aside`); n_clustered: how many of those that follow are clustered, at most;
+    n_clusters: of so many drawings, fewer where there are fewer (see `n_parts`); size: px of the drawings; threshold: above
+    which they are ink; n_beginnings: of k-means; device: where features are computed (another may round otherwise).
     """
 
-    form: str = "strokes"
-    space: str = "simclr-quickdraw-s0"
-    n_set_aside: int = 15_000
-    n_clustered: int = 5_000
+    form: str = "bitmaps"
+    space: str = "simclr-quickdraw-clusters-s0"
+    n_set_aside: int = N_ASIDE
+    n_clustered: int = N_CLUSTERED
     n_clusters: int = 6
     n_beginnings: int = 10
-    size: int = 48
-    threshold: float = 0.3
+    size: int = SIZE
+    threshold: float = THRESHOLD
     device: str = "cpu"
 
     def __post_init__(self) -> None:
@@ -60,6 +63,10 @@ class ClusterConfig:
                 raise UserError(f"{name} cannot be {getattr(self, name)}: give at least {least}")
         if not 0 < self.threshold < 1:
             raise UserError(f"the threshold {self.threshold} must lie between 0 and 1")
+
+    def n_parts(self, n: int) -> int:
+        """How many clusters n drawings make: in proportion, at least one. 5,000 → 6, as in the paper; 800 → 1."""
+        return max(1, round(self.n_clusters * n / self.n_clustered))
 
 
 @dataclass(frozen=True)
@@ -77,10 +84,11 @@ class Job:
 
 @dataclass(frozen=True, eq=False)
 class Clusters:
-    """What `cluster_folder` left: c categories of k clusters, the largest first.
+    """What `cluster_folder` left: c categories of at most k clusters, the largest first.
 
-    words: (c,); size: (c, k) drawings of each; spread: (c, k) their mean distance to the centre; between: (c, k, k) the
-    distances of centres, infinite on the diagonal; space: in which; form: strokes or bitmaps. The drawings stay on disk.
+    words: (c,); size: (c, k) drawings of each, 0 where a category has fewer clusters; spread: (c, k) their mean distance to the
+    centre; between: (c, k, k) the distances of centres, infinite on the diagonal; space: in which; form: strokes or bitmaps.
+    The drawings stay on disk.
     """
 
     folder: Path
@@ -111,7 +119,7 @@ class Clusters:
 @dataclass(frozen=True, eq=False)
 class Parted:
     """The drawings of one category. cluster: (n,) each one's; distance: (n,) float32 to its centre; key: (n,) text;
-    exemplar: (k,) row of the drawing nearest to each centre."""
+    exemplar: (k,) row of the drawing nearest to each centre; plane: (n, 2) float32, its first two principal components."""
 
     word: str
     drawings: Packed
@@ -119,6 +127,7 @@ class Parted:
     distance: np.ndarray
     key: np.ndarray
     exemplar: np.ndarray
+    plane: np.ndarray
 
 
 def cluster_folder(
@@ -172,27 +181,25 @@ def load_clusters(folder: Path | str) -> Clusters:
 
 
 def cluster_category(job: Job) -> dict[str, Any]:
-    """Steps 1, 3 and 4 for one category: writes its drawings with their clusters, returns what the filters need."""
+    """Steps 1, 3 and 4 for one category: writes its drawings with their clusters, returns what the filters need. A drawing
+    that is there twice is taken once."""
     config, word = job.config, job.category.word
-    stop = config.n_set_aside + config.n_clustered
-    drawings, key = read_category(job.category, config.n_set_aside, stop, size=config.size, threshold=config.threshold)
-    if len(drawings) < config.n_clusters:
-        aside = f" besides the {config.n_set_aside} set aside" if config.n_set_aside else ""
-        raise UserError(
-            f"{word} has {len(drawings)} drawings{aside}, too few for {config.n_clusters} clusters: set fewer aside, ask for "
-            f"fewer clusters, or fetch the full file ({job.category.path})"
-        )
+    n = count_drawings(job.category, config.n_set_aside + config.n_clustered)
+    aside = count_aside(n, config.n_set_aside, config.n_clustered)
+    drawings, key = read_category(
+        job.category, aside, aside + config.n_clustered, size=config.size, threshold=config.threshold
+    )
+    first = np.sort(np.unique(drawings.bits, axis=0, return_index=True)[1])
+    drawings, key = Packed(drawings.bits[first], drawings.shape), key[first]
+    n_parts = config.n_parts(len(drawings))
     features = load_space(config.space).encode(drawings.take(np.arange(len(drawings))), device=config.device)
     rng = seeds.rng("quickdraw-fs clusters", word, job.seed)
     try:
-        cluster = fit_clusters(features, config.n_clusters, n_beginnings=config.n_beginnings, rng=rng)
+        cluster = fit_clusters(features, n_parts, n_beginnings=config.n_beginnings, rng=rng)
     except UserError as problem:
         raise UserError(f"{word}: {problem}") from problem
-    size = np.bincount(cluster)
-    centre = np.stack([features[cluster == k].mean(axis=0, dtype=np.float64) for k in range(config.n_clusters)])
+    centre = np.stack([features[cluster == k].mean(axis=0, dtype=np.float64) for k in range(n_parts)])
     distance = np.linalg.norm(features - centre[cluster], axis=1)
-    between = np.linalg.norm(centre[:, None] - centre, axis=2)
-    np.fill_diagonal(between, np.inf)
     content = {
         "bits": drawings.bits,
         "side": np.array(config.size),
@@ -200,16 +207,39 @@ def cluster_category(job: Job) -> dict[str, Any]:
         "cluster": cluster,
         "distance": distance.astype(np.float32),
         "exemplar": central_exemplars(features, cluster),  # step 8
+        "plane": principal_plane(features),  # Fig. A.2
     }
     write_npz(job.out, content)
-    return {"size": size, "spread": np.bincount(cluster, distance) / size, "between": between}
+    return _measured(cluster, distance, centre, config.n_clusters)
+
+
+def principal_plane(features: np.ndarray) -> np.ndarray:
+    """(n, 2) float32: the coordinates of each row on the two axes along which they vary most, each with its largest loading
+    positive."""
+    centred = features - features.mean(axis=0, dtype=np.float64)
+    _, axes = np.linalg.eigh(centred.T @ centred)
+    axes = axes[:, :-3:-1]
+    axes = axes * np.sign(np.take_along_axis(axes, np.abs(axes).argmax(axis=0)[None], axis=0))
+    return (centred @ axes).astype(np.float32)
+
+
+def _measured(cluster: np.ndarray, distance: np.ndarray, centre: np.ndarray, k: int) -> dict[str, np.ndarray]:
+    """size, spread (k,) and between (k, k) of a category that has k clusters or fewer."""
+    size, spread, between = np.zeros(k, np.int64), np.zeros(k), np.full((k, k), np.inf)
+    n = len(centre)
+    size[:n] = np.bincount(cluster)
+    spread[:n] = np.bincount(cluster, distance) / size[:n]
+    between[:n, :n] = np.linalg.norm(centre[:, None] - centre, axis=2)
+    np.fill_diagonal(between, np.inf)
+    return {"size": size, "spread": spread, "between": between}
 
 
 def _categories(run: Run, paths: list[Path], config: ClusterConfig) -> list[Category]:
     """Every category of these files; those of files that hold many are dealt out first."""
     found, mixed = find_categories(paths, config.form)
     most = config.n_set_aside + config.n_clustered
-    jobs = [Deal(path, run.folder / "dealt" / path.name, most, path.stat().st_size) for path in mixed]
+    n_bytes = sum(path.stat().st_size for path in paths)
+    jobs = [Deal(path, run.folder / "dealt" / path.name, most, n_bytes) for path in mixed]
     here = engine.Here()  # reading is soon done, workers would take longer to start
     several = engine.map(deal, jobs, label="files of many categories", backend=here, store=run.store)
     for job, dealt in zip(jobs, several, strict=True):
@@ -219,7 +249,14 @@ def _categories(run: Run, paths: list[Path], config: ClusterConfig) -> list[Cate
 
 def _read_parted(path: Path, word: str) -> Parted:
     arrays = read_npz(
-        path, bits=("u", 2), side=("i", 0), key=("U", 1), cluster=("i", 1), distance=("f", 1), exemplar=("i", 1)
+        path,
+        bits=("u", 2),
+        side=("i", 0),
+        key=("U", 1),
+        cluster=("i", 1),
+        distance=("f", 1),
+        exemplar=("i", 1),
+        plane=("f", 2),
     )
     side = int(arrays.pop("side"))
     return Parted(word, Packed(arrays.pop("bits"), (side, side)), **arrays)
@@ -229,13 +266,16 @@ def describe_clusters(clusters: Clusters) -> dict[str, Any]:
     """What the filters will see, in numbers: quantiles over all clusters, to choose thresholds by."""
     shares = (0, 0.05, 0.25, 0.5, 0.75, 0.95, 1)
 
+    there = clusters.size > 0
+
     def quantiles(values: np.ndarray) -> dict[str, float]:
-        return {f"{share:.0%}": round(float(np.quantile(values, share)), 1) for share in shares}
+        values = values[there & np.isfinite(values)]  # a cluster that is alone has no neighbour
+        return {f"{share:.0%}": round(float(np.quantile(values, share)), 1) for share in shares if len(values)}
 
     return {
         "categories": len(clusters.words),
         "drawings": int(clusters.size.sum()),
-        "clusters": int(clusters.size.size),
+        "clusters": int(there.sum()),
         "space": clusters.space,
         "size": quantiles(clusters.size),
         "spread": quantiles(clusters.spread),

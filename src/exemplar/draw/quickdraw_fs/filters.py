@@ -1,7 +1,7 @@
 """Steps 5 to 7: which clusters are concepts. Pure: numbers of all clusters in, a verdict on each out.
 
-size, spread: (c, k) of the k clusters of c categories, the largest first; between: (c, k, k) distances of their centres,
-infinite on the diagonal.
+size, spread: (c, k) of at most k clusters of c categories, the largest first, 0 where a category has fewer; between: (c, k, k)
+distances of their centres, infinite on the diagonal and where there is no cluster.
 """
 
 from __future__ import annotations
@@ -12,21 +12,20 @@ import numpy as np
 
 from exemplar.errors import UserError
 
-KEPT, TOO_SMALL, TOO_SPREAD, TOO_CLOSE, BY_HAND = range(5)
+NONE, KEPT, TOO_SMALL, TOO_SPREAD, TOO_CLOSE, BY_HAND = range(-1, 5)  # NONE: the category has no such cluster
 VERDICTS = ("kept", "too small", "too spread", "too close", "by hand")
-PUBLISHED_SHARE = 665 / (345 * 6)  # of all clusters, that became concepts
 RARELY = 0.01  # of clusters: what we take the paper's "very occasionally" of step 6 to mean
-N_TRIED = 500  # distances tried by fit_filters: quantiles of those there are
 
 
 @dataclass(frozen=True)
 class Filters:
-    """The paper's thresholds. smallest: drawings; max_spread: mean distance to the centre; min_distance: of two centres.
+    """The paper's thresholds. smallest: drawings, an exemplar and 500 variations; max_spread: mean distance to the centre;
+    min_distance: of two centres.
 
     The two distances are those of the paper's network and mean nothing in another: None leaves one to `fit_filters`.
     """
 
-    smallest: int = 500
+    smallest: int = 501
     max_spread: float | None = 1800.0
     min_distance: float | None = 700.0
 
@@ -39,34 +38,36 @@ class Filters:
 
 
 def fit_filters(size: np.ndarray, spread: np.ndarray, between: np.ndarray, filters: Filters) -> Filters:
-    """The filters with what was None fitted, so that they do here what the paper reports of its own.
+    """The filters with what was None fitted.
 
-    max_spread: such that step 6 removes one in a hundred of the clusters that are large enough (rounded down);
-    min_distance: such that the share of all clusters that become concepts is nearest to 665 of 345 × 6.
+    max_spread: such that step 6 removes one in a hundred of the clusters that are large enough (rounded down), as in the paper
+    it did "very occasionally"; min_distance: the median spread of these clusters, so that two centres lie no nearer to each
+    other than drawings lie to their own centre. The number of concepts is found, not fitted.
     """
     tiny = np.finfo(np.float64).tiny  # where all are equal any threshold above 0 will do
+    large = spread[size >= filters.smallest] if (size >= filters.smallest).any() else spread[size > 0]
     if filters.max_spread is None:
-        large = size >= filters.smallest
-        most = np.quantile(spread[large] if large.any() else spread, 1 - RARELY, method="higher")
+        most = np.quantile(large, 1 - RARELY, method="higher")
         filters = replace(filters, max_spread=float(np.maximum(most, tiny)))
     if filters.min_distance is None:
-        there = between[np.isfinite(between)]
-        tried = np.maximum(np.quantile(there, np.linspace(0, 1, N_TRIED)), tiny)
-        share = (_verdicts(size, spread, between, filters, tried) == KEPT).mean(axis=(1, 2))
-        filters = replace(filters, min_distance=float(tried[np.abs(share - PUBLISHED_SHARE).argmin()]))
+        filters = replace(filters, min_distance=float(np.maximum(np.median(large), tiny)))
     return filters
 
 
 def apply_filters(
     size: np.ndarray, spread: np.ndarray, between: np.ndarray, filters: Filters, *, by_hand: np.ndarray | None = None
 ) -> np.ndarray:
-    """(c, k) int8: the place in VERDICTS of each cluster, of the first filter that removed it.
+    """(c, k) int8: the place in VERDICTS of each cluster, of the first filter that removed it; NONE where there is none.
 
     filters: with both distances; by_hand: (c, k) true where a person removes what all filters have passed.
     """
-    if filters.min_distance is None:
+    if filters.min_distance is None or filters.max_spread is None:
         raise ValueError("fit the filters first")
-    verdict = _verdicts(size, spread, between, filters, np.array([filters.min_distance]))[0]
+    verdict = np.where(size < filters.smallest, TOO_SMALL, np.where(spread > filters.max_spread, TOO_SPREAD, KEPT))
+    verdict = np.where(size > 0, verdict, NONE).astype(np.int8)
+    for k in range(size.shape[1]):  # from the largest: a cluster yields to those kept before it
+        close = ((verdict[:, :k] == KEPT) & (between[:, k, :k] < filters.min_distance)).any(axis=1)
+        verdict[(verdict[:, k] == KEPT) & close, k] = TOO_CLOSE
     if by_hand is not None:
         verdict[(verdict == KEPT) & by_hand] = BY_HAND
     return verdict
@@ -78,19 +79,3 @@ def rivals(between: np.ndarray, verdict: np.ndarray) -> np.ndarray:
     passed = np.isin(verdict, (KEPT, BY_HAND))  # by hand comes last
     earlier = passed[:, None, :] & np.tri(k, k=-1, dtype=bool)
     return np.where(verdict == TOO_CLOSE, np.where(earlier, between, np.inf).argmin(axis=2), -1)
-
-
-def _verdicts(
-    size: np.ndarray, spread: np.ndarray, between: np.ndarray, filters: Filters, min_distance: np.ndarray
-) -> np.ndarray:
-    """(len(min_distance), c, k) int8: what the three filters say, for each of several distances."""
-    if filters.max_spread is None:
-        raise ValueError("fit the filters first")
-    alone = np.where(size < filters.smallest, TOO_SMALL, np.where(spread > filters.max_spread, TOO_SPREAD, KEPT))
-    verdict = np.repeat(alone[None].astype(np.int8), len(min_distance), axis=0)
-    kept = np.zeros(verdict.shape, bool)
-    for k in range(size.shape[1]):  # from the largest: a cluster yields to those kept before it
-        close = (kept & (between[:, k] < min_distance[:, None, None])).any(axis=2)
-        verdict[:, :, k][(verdict[:, :, k] == KEPT) & close] = TOO_CLOSE
-        kept[:, :, k] = verdict[:, :, k] == KEPT
-    return verdict

@@ -25,8 +25,9 @@ class Rows:
     labels: list[str]
 
 
-def sheet_rows(built: Built, clusters: Clusters, *, most: int = 50) -> Iterator[Rows]:
+def sheet_rows(built: Built, *, most: int = 50) -> Iterator[Rows]:
     """All clusters, at most so many at a time."""
+    clusters = built.clusters
     bits, shape = _shown(clusters)
     for place in ORDER:
         found = np.argwhere(built.verdict == place)
@@ -34,7 +35,7 @@ def sheet_rows(built: Built, clusters: Clusters, *, most: int = 50) -> Iterator[
         for start in range(0, len(found), most):
             some = found[start : start + most]
             images = np.unpackbits(bits[tuple(some.T)], axis=2, count=shape[0] * shape[1]) * np.uint8(255)
-            labels = [_label(built, clusters, row, column) for row, column in some]
+            labels = [_label(built, row, column) for row, column in some]
             yield Rows(VERDICTS[place], images.reshape(*images.shape[:2], *shape), labels)
 
 
@@ -46,7 +47,7 @@ def _shown(clusters: Clusters) -> tuple[np.ndarray, tuple[int, ...]]:
     for parted in clusters.parts():
         shape = parted.drawings.shape
         blank = np.zeros((n_clusters, 1 + N_SHOWN, parted.drawings.bits.shape[1]), np.uint8)
-        for cluster in range(n_clusters):
+        for cluster in range(len(parted.exemplar)):
             rows = _from_middle_to_edge(parted, cluster)
             blank[cluster, : len(rows)] = parted.drawings.bits[rows]
         shown.append(blank)
@@ -63,16 +64,18 @@ def _from_middle_to_edge(parted: Parted, cluster: int) -> np.ndarray:
     return np.append(exemplar, others[evenly])
 
 
-def _label(built: Built, clusters: Clusters, row: int, column: int) -> str:
+def _label(built: Built, row: int, column: int) -> str:
+    clusters = built.clusters
     words = [
         clusters.names[row, column],
         f"{clusters.size[row, column]:,} drawings",
         f"spread {clusters.spread[row, column]:.1f}",
-        f"nearest centre at {clusters.nearest[row, column]:.1f}",
     ]
+    if np.isfinite(clusters.nearest[row, column]):
+        words.append(f"nearest centre at {clusters.nearest[row, column]:.1f}")
     rival = built.rival[row, column]
     if rival >= 0:
         words.append(f"too close to {clusters.names[row, rival]} ({clusters.between[row, column, rival]:.1f})")
-    if built.split[row, column]:
-        words.append(str(built.split[row, column]))
+    here = np.flatnonzero((built.kept == (row, column)).all(axis=1))
+    words += [str(part) for part in built.part[here]]
     return "  ·  ".join(words)

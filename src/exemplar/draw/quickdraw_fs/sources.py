@@ -1,6 +1,7 @@
 """The drawings of one category at a time, from the public files: one file per category, or files that hold many.
 
-A file that holds many categories is first dealt into one file a category, so that nothing has to be in memory at once.
+A file that holds many categories, and bitmaps in any of their forms, are first dealt into one file per category, so that
+nothing has to be in memory at once.
 """
 
 from __future__ import annotations
@@ -18,9 +19,10 @@ import numpy as np
 
 from exemplar import seeds
 from exemplar.errors import UserError, unknown
-from exemplar.files import npz_names, read_npz, reading
+from exemplar.files import reading
 from exemplar.images.pixels import Packed, Pixels, Plain, Resized
-from exemplar.images.quickdraw import BITMAP, Sketch, Sketches, read_sketches
+from exemplar.images.quickdraw import Sketches, read_sketches
+from exemplar.images.quickdraw_bitmaps import bitmap_hashes, read_category_bitmaps
 
 FORMS = {"strokes": ("*.ndjson", "*.ndjson.gz"), "bitmaps": ("*.npy", "*.npz")}
 NAME = re.compile(r"(?:full_(?:raw|simplified)_)?(.+?)\.ndjson(?:\.gz)?")  # as the public files are called
@@ -44,7 +46,8 @@ class Category:
 
 @dataclass(frozen=True)
 class Deal:
-    """A job: deal a file of many categories into `folder`, at most n drawings of each, the first ones. n_bytes: as above."""
+    """A job: deal a file of many categories, or a folder of bitmaps, into `folder`, at most n drawings of each, the first ones.
+    n_bytes: as above, of all files."""
 
     path: Path
     folder: Path
@@ -72,24 +75,21 @@ def fingerprint(paths: list[Path]) -> str:
 
 
 def find_categories(paths: list[Path], form: str) -> tuple[list[Category], list[Path]]:
-    """The categories that have a file of their own (or an array, in an npz), and the files that hold many: for strokes,
-    those not called after the word of their first drawing."""
+    """The categories that have a file of their own, and what has to be dealt: files of strokes that are not called after the
+    word of their first drawing, or the folder of bitmaps."""
+    if form == "bitmaps":
+        return [], [paths[0].parent]
     found: list[Category] = []
     mixed: list[Path] = []
     for path in paths:
-        if path.suffix == ".npz":
-            found += [Category.of(word, path, form) for word in npz_names(path)]
-        elif path.suffix == ".npy":
-            found.append(Category.of(path.stem.removeprefix("full_numpy_bitmap_"), path, form))
+        first = next(read_sketches(path, chunk=1), None)
+        if first is None:
+            raise UserError(f"{path} holds no drawings: fetch it again, or remove it")
+        name = NAME.fullmatch(path.name)
+        if name and name[1] == first[0].word:
+            found.append(Category.of(first[0].word, path, form))
         else:
-            first = next(read_sketches(path, chunk=1), None)
-            if first is None:
-                raise UserError(f"{path} holds no drawings: fetch it again, or remove it")
-            name = NAME.fullmatch(path.name)
-            if name and name[1] == first[0].word:
-                found.append(Category.of(first[0].word, path, form))
-            else:
-                mixed.append(path)
+            mixed.append(path)
     return found, mixed
 
 
@@ -106,9 +106,24 @@ def check_alone(categories: list[Category]) -> list[Category]:
 
 
 def deal(job: Deal) -> list[list[str]]:
-    """Word and file of each category found. Lines are written as they were read, a block at a time."""
+    """Word and file of each category found."""
     shutil.rmtree(job.folder, ignore_errors=True)  # what a kill left half-dealt
     job.folder.mkdir(parents=True)
+    return _deal_bitmaps(job) if job.path.is_dir() else _deal_strokes(job)
+
+
+def _deal_bitmaps(job: Deal) -> list[list[str]]:
+    """One npy per category, (n, 28, 28) uint8, each bitmap once."""
+    dealt = []
+    for word, images in read_category_bitmaps(job.path):
+        name = file_name(word, "npy")
+        np.save(job.folder / name, images[: job.n])
+        dealt.append([word, name])
+    return dealt
+
+
+def _deal_strokes(job: Deal) -> list[list[str]]:
+    """Lines are written as they were read, a block at a time."""
     dealt: dict[str, int] = {}
     with reading(job.path, "drawings"), _opened(job.path) as lines:
         number = 0
@@ -132,14 +147,23 @@ def file_name(word: str, ending: str) -> str:
     return f"{quote(word, safe=' ')}.{ending}"
 
 
+def count_drawings(category: Category, most: int) -> int:
+    """How many drawings a category has, counted up to `most`: nothing is parsed."""
+    if category.form == "bitmaps":
+        return min(len(_bitmaps(category)), most)
+    with reading(category.path, "drawings"), _opened(category.path) as lines:
+        return sum(1 for _ in islice((line for line in lines if line.strip()), most))
+
+
 def read_category(
     category: Category, start: int, stop: int, *, size: int, threshold: float
 ) -> tuple[Packed, np.ndarray]:
     """Drawings start … stop − 1 of a category, or those of them there are: size px, binarised; and (n,) text, the key of
-    each ("" where a bitmap has none). Strokes are drawn a block at a time and read no further than needed."""
+    each, the hash of a bitmap, which has none. Strokes are drawn a block at a time and read no further than needed."""
     if category.form == "bitmaps":
-        images = Plain(np.array(_bitmaps(category)[start:stop]))
-        return Packed(_binary(images, size, threshold), (size, size)), np.full(len(images), "")
+        images = np.array(_bitmaps(category)[start:stop])
+        hashes = np.array([f"{number:016x}" for number in bitmap_hashes(images)], dtype="<U16")
+        return Packed(_binary(Plain(images), size, threshold), (size, size)), hashes
     blocks, keys, place = [np.empty((0, -(-size * size // 8)), np.uint8)], [], 0
     for sketches in read_sketches(category.path):
         wanted = sketches[max(start - place, 0) : stop - place]
@@ -150,7 +174,7 @@ def read_category(
                     "category's, then it is read as a file of many"
                 )
         if wanted:
-            blocks.append(_binary(_strokes(wanted, size), size, threshold))
+            blocks.append(_binary(Sketches.of(wanted, size), size, threshold))
             keys += [sketch.key_id for sketch in wanted]
         place += len(sketches)
         if place >= stop:
@@ -176,25 +200,10 @@ def _word(line: bytes, where: str) -> str:
     return word
 
 
-def _strokes(sketches: list[Sketch], size: int) -> Sketches:
-    n_points = [n for sketch in sketches for n in np.diff(sketch.strokes)]
-    n_strokes = [len(sketch.strokes) - 1 for sketch in sketches]
-    points = np.concatenate([sketch.points[:, :2] for sketch in sketches])
-    return Sketches(points, np.cumsum([0, *n_points]), np.cumsum([0, *n_strokes]), (size, size))
-
-
 def _bitmaps(category: Category) -> np.ndarray:
-    """(n, 28, 28) uint8, ink 255; of an npy file nothing is read yet."""
-    path, word = category.path, category.word
-    if path.suffix == ".npz":
-        images = read_npz(path, **{word: ("u", 3)})[word]
-    else:
-        with reading(path, "bitmaps"):
-            images = np.load(path, mmap_mode="r", allow_pickle=False)
-        if images.ndim == 2 and images.shape[1] == BITMAP * BITMAP:
-            images = images.reshape(-1, BITMAP, BITMAP)
-    if images.dtype != np.uint8 or images.ndim != 3 or images.shape[1:] != (BITMAP, BITMAP):
-        raise UserError(f"{path}: {word} must be {BITMAP} px bitmaps, uint8, it is {images.shape} {images.dtype}")
+    """(n, 28, 28) uint8, ink 255, as they were dealt; nothing is read yet."""
+    with reading(category.path, "bitmaps"):
+        images: np.ndarray = np.load(category.path, mmap_mode="r", allow_pickle=False)
     return images
 
 

@@ -57,6 +57,7 @@ NETWORKS = {
     "conv3-wide": Network(f"{HERE}.quickdraw:Conv3", CRITIC),
     "conv3-wide-linear": Network(f"{HERE}.quickdraw:Conv3Linear", CRITIC),
     "resnet": Network(f"{HERE}.quickdraw:ResNet", CRITIC),
+    "resnet-narrow": Network(f"{HERE}.quickdraw:ResNet", CRITIC, {"width": 16}),
     "maml": Network(f"{HERE}.adapted:build_learner", ADAPTED),
     "wide-resnet": Network(f"{HERE}.wide_resnet:WideResNet"),
     "wrn28-4": Network(f"{HERE}.wide_resnet:WideResNet", BACKBONE, {"depth": 28, "width": 4}, "wide-resnet"),

@@ -37,20 +37,23 @@ class Conv3Linear(Conv3):
 
 
 class ResNet(nn.Module):
-    """QuickDraw's ProtoNet: eight residual blocks, 11,686,208 parameters whatever the size.
+    """QuickDraw's ProtoNet: eight residual blocks, 11,686,208 parameters whatever the size; width: channels of the first ones,
+    64 in the paper (16 gives 793,040 parameters, which is small enough to ship).
 
     The size is halved when the width doubles, three times, which leaves the 6 × 6 of the table's average pooling for
     48 px; we pool whatever is left. The table has no ReLU between the two linear layers, nor have we. Its
     convolutions have biases, but only without them does the count come out: normalisation makes them idle.
     """
 
-    def __init__(self, size: int = 48, channels: int = 1, outputs: int = OUTPUTS) -> None:
+    def __init__(self, size: int = 48, channels: int = 1, outputs: int = OUTPUTS, width: int = 64) -> None:
         super().__init__()
         check_size(size, 8)
-        self.stem = nn.Sequential(nn.Conv2d(channels, 64, 3, padding=1, bias=False), nn.BatchNorm2d(64), nn.ReLU())
-        widths = (64, 64, 64, 128, 128, 256, 256, 512, 512)
+        self.stem = nn.Sequential(
+            nn.Conv2d(channels, width, 3, padding=1, bias=False), nn.BatchNorm2d(width), nn.ReLU()
+        )
+        widths = [width * times for times in (1, 1, 1, 2, 2, 4, 4, 8, 8)]
         self.blocks = nn.Sequential(*(ResidualBlock(*pair) for pair in pairwise(widths)))
-        self.feature = nn.Linear(512, FEATURES)
+        self.feature = nn.Linear(8 * width, FEATURES)
         self.last = nn.Linear(FEATURES, outputs)
 
     def features(self, images: torch.Tensor) -> torch.Tensor:
