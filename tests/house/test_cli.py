@@ -33,6 +33,7 @@ def test_data_list_says_what_is_here(exemplar):
         "omniglot",
         "quickdraw",
         "quickdraw-bitmaps",
+        "quickdraw-fs",
         "cifar-fs",
         "fc100",
         "slimagenet64",
