@@ -29,7 +29,6 @@ from exemplar.draw.quickdraw_fs import (
     cluster_folder,
     fit_filters,
     load_clusters,
-    load_task,
 )
 from exemplar.draw.quickdraw_fs.filters import BY_HAND, KEPT, TOO_CLOSE, TOO_SMALL, TOO_SPREAD, rivals
 from exemplar.draw.quickdraw_fs.kmeans import fit_clusters
@@ -43,9 +42,10 @@ from exemplar.spaces.exemplars import central_exemplars
 from exemplar.spaces.zoo import load_space
 
 Shape = Callable[[np.random.Generator], np.ndarray]  # one stroke, (2, points) in [0, 1] or so
-SMALL = ClusterConfig(n_set_aside=0, n_clusters=3)
-FILTERS = Filters(smallest=8, max_spread=120.0, min_distance=50.0)
-BUILD = BuildConfig(FILTERS, n_drawings=6, train_share=0.5)
+SPACE = "simclr-quickdraw-clusters-s0"
+SMALL = ClusterConfig("strokes", n_set_aside=0, n_clustered=44, n_clusters=3)
+FILTERS = Filters(smallest=8, max_spread=65.0, min_distance=30.0)
+BUILD = BuildConfig(FILTERS, n_variations=5, train_share=0.5)
 
 
 def ring(rng: np.random.Generator) -> np.ndarray:

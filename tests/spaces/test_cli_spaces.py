@@ -314,7 +314,7 @@ def test_a_damaged_space_of_ones_own(exemplar: Any, drawings: Path, tmp_path: Pa
         case "truncated":
             weights.write_bytes(weights.read_bytes()[:-1000])
         case "another network's":
-            weights.write_bytes((shipped() / "simclr-quickdraw-s0.safetensors").read_bytes())
+            weights.write_bytes((shipped() / "simclr-quickdraw-fs-s0.safetensors").read_bytes())
         case "another space's":
             weights.write_bytes((shipped() / "protonet-omniglot-s1.safetensors").read_bytes())
         case "no weights":

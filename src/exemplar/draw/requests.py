@@ -34,7 +34,10 @@ from exemplar.images.concepts import ConceptSet
 from exemplar.records import Drawings
 from exemplar.spaces.loading import PYTHON, find_space
 
-SPLITS = {"quickdraw": "test"}  # where the catalogue's default is one that critics have seen
+SPLITS = {
+    "quickdraw": "test",
+    "quickdraw-bitmaps": "test",
+}  # where the catalogue's default is one that critics have seen
 
 
 @dataclass(frozen=True, kw_only=True)

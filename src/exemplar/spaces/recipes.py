@@ -35,10 +35,8 @@ if TYPE_CHECKING:
 
 OMNIGLOT, GLYPHS = ("omniglot", "weak-train", "weak-test"), ("glyphs", "weak-train", "weak-test")
 BACKGROUND = ("omniglot", "background", "evaluation")
-QUICKDRAW = ("quickdraw", "train", "test")
 ALL_OF_OMNIGLOT, ALL_OF_BACKGROUND = ("omniglot", "weak-train", None), ("omniglot", "background", None)
-ALL_OF_QUICKDRAW = ("quickdraw", "train", None)
-QUICKDRAW_ASIDE = ("quickdraw-fs", "aside", None)
+QUICKDRAW_ASIDE, QUICKDRAW_FS = ("quickdraw-fs", "aside", None), ("quickdraw-fs", "critics", None)
 SEEDS = 2**32  # a seed is one of so many
 CIFAR_FS, FC100 = ("cifar-fs", "train", "val"), ("fc100", "train", "val")
 
@@ -111,9 +109,19 @@ QUICKDRAW_CLUSTERS = Recipe(
     threshold=0.3,
     chosen=chosen.QUICKDRAW_CLUSTERS,
 )
-QUICKDRAW_POSES = ProtoNet(new_classes="quickdraw-protonet", same_for_all=True, halve_after=40)
-QUICKDRAW_PROTONET = Recipe(
-    QUICKDRAW_POSES, QUICKDRAW, steps=36_000, size=48, threshold=0.3, chosen=chosen.QUICKDRAW_PROTONET
+QUICKDRAW_SIMCLR = replace(QUICKDRAW_CLUSTERS, data=QUICKDRAW_FS, chosen=chosen.QUICKDRAW_SIMCLR)
+SKETCH_PROTONET = ProtoNet(views="coded", threshold=0.3, halve_after=16)  # every drawing has a view of its own
+QUICKDRAW_PROTONET = replace(
+    QUICKDRAW_SIMCLR,
+    objective=SKETCH_PROTONET,
+    steps=15_000,
+    chosen=chosen.QUICKDRAW_PROTONET,
+)
+QUICKDRAW_RESNET = replace(  # the published network
+    QUICKDRAW_PROTONET,
+    objective=replace(SKETCH_PROTONET, network="resnet", halve_after=9),
+    steps=8_000,
+    chosen=chosen.QUICKDRAW_RESNET,
 )
 WRN = Recipe(Pretraining(), CIFAR_FS, steps=10_000, size=32, threshold=None)
 
@@ -150,27 +158,24 @@ RECIPES = {
     "simclr-glyphs": replace(SIMCLR, data=GLYPHS, chosen=""),
     "protonet-glyphs": replace(PROTONET, data=GLYPHS, exemplars="simclr-glyphs-s0", chosen=""),
     "simclr-quickdraw-clusters": QUICKDRAW_CLUSTERS,  # what QuickDraw-FS is clustered by
-    "simclr-quickdraw": Recipe(
-        SKETCHES,
-        QUICKDRAW,
-        steps=8_000,
-        size=48,
-        threshold=0.3,
-        chosen=chosen.BEFORE,
+    "simclr-quickdraw-fs": QUICKDRAW_SIMCLR,
+    "protonet-quickdraw-fs": QUICKDRAW_PROTONET,
+    "protonet-quickdraw-fs-narrow": replace(
+        QUICKDRAW_PROTONET, objective=replace(SKETCH_PROTONET, network="resnet-narrow"), chosen=""
     ),
-    "protonet-quickdraw": QUICKDRAW_PROTONET,
-    "protonet-quickdraw-by-class": replace(  # as published: each class has its own pose, which tells it from the others
-        QUICKDRAW_PROTONET, objective=ProtoNet(new_classes="quickdraw-protonet"), steps=18_000, chosen=""
-    ),
-    "protonet-quickdraw-views": replace(  # every drawing has a view of its own
+    "protonet-quickdraw-fs-resnet": QUICKDRAW_RESNET,
+    # as published: the exemplar as support, and each class has a pose of its own, which tells it from the others
+    "protonet-quickdraw-fs-poses": replace(
         QUICKDRAW_PROTONET,
-        objective=ProtoNet(views="coded", threshold=0.3),
-        data=ALL_OF_QUICKDRAW,
-        steps=18_000,
+        objective=ProtoNet(new_classes="quickdraw-protonet", halve_after=16),
+        exemplars="simclr-quickdraw-clusters-s0",
         chosen="",
     ),
-    "protonet-quickdraw-resnet": replace(  # the published network
-        QUICKDRAW_PROTONET, objective=replace(QUICKDRAW_POSES, network="resnet"), chosen=""
+    "protonet-quickdraw-fs-resnet-poses": replace(
+        QUICKDRAW_RESNET,
+        objective=ProtoNet(network="resnet", new_classes="quickdraw-protonet", halve_after=9),
+        exemplars="simclr-quickdraw-clusters-s0",
+        chosen="",
     ),
     "wrn28-4-cifar-fs": WRN,
     "wrn28-4-cifar-fs-unmixed": replace(WRN, objective=Pretraining(mixed=0.0)),  # what mix-up is compared with
