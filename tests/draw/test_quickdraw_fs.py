@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -30,13 +31,18 @@ from exemplar.draw.quickdraw_fs import (
     fit_filters,
     load_clusters,
 )
-from exemplar.draw.quickdraw_fs.filters import BY_HAND, KEPT, TOO_CLOSE, TOO_SMALL, TOO_SPREAD, rivals
+from exemplar.draw.quickdraw_fs.filters import BY_HAND, KEPT, NONE, TOO_CLOSE, TOO_SMALL, TOO_SPREAD, rivals
 from exemplar.draw.quickdraw_fs.kmeans import fit_clusters
 from exemplar.draw.quickdraw_fs.sheet import sheet_rows
 from exemplar.draw.quickdraw_fs.sources import Category, read_category
+from exemplar.draw.quickdraw_fs.splits import CATEGORY, PUBLISHED, members, split_at_random, split_by_category
+from exemplar.draw.quickdraw_fs.training import gather_aside
+from exemplar.draw.tasks import OWN, make_task
 from exemplar.errors import UserError
 from exemplar.images.catalogue import load
-from exemplar.images.quickdraw import load_quickdraw
+from exemplar.images.quickdraw import in_test, load_quickdraw
+from exemplar.images.quickdraw_bitmaps import bitmap_hashes, read_category_bitmaps
+from exemplar.images.quickdraw_fs import in_category_test
 from exemplar.runs import describe_run, load_scores
 from exemplar.spaces.exemplars import central_exemplars
 from exemplar.spaces.zoo import load_space
@@ -189,7 +195,20 @@ def test_kept_clusters_lie_apart_and_each_that_yields_is_close_to_one(seed, dist
             assert other < column and other in kept and between[row, column, other] < distance
 
 
-def test_fitted_thresholds_have_the_effect_the_paper_reports_in_any_unit():
+def test_a_category_may_have_fewer_clusters_than_others():
+    size, spread = SIZE.copy(), SPREAD.copy()
+    between = BETWEEN.copy()
+    size[1, 2:], spread[1, 2:], between[1, 2:], between[1, :, 2:] = 0, 0, np.inf, np.inf
+    verdict = apply_filters(size, spread, between, Filters(10, 50.0, 20.0), by_hand=np.ones(size.shape, bool))
+    assert verdict.tolist() == [[BY_HAND, BY_HAND, TOO_CLOSE, TOO_SMALL], [BY_HAND, TOO_SPREAD, NONE, NONE]]
+    assert (rivals(between, verdict)[1] == -1).all()
+    fitted = fit_filters(size, spread, between, Filters(10, None, None))
+    assert fitted.min_distance == np.median([5, 6, 7, 5, 99])  # what is not there has no spread of 0
+    none_large = fit_filters(size, spread, between, Filters(1000, None, None))
+    assert none_large.min_distance == np.median([5, 6, 7, 99, 5, 99])
+
+
+def test_fitted_thresholds_are_rarely_passed_and_do_not_depend_on_the_unit():
     rng = np.random.default_rng(0)
     centre = rng.normal(size=(200, 6, 8))
     between = np.linalg.norm(centre[:, :, None] - centre[:, None], axis=3) + np.diag(np.full(6, np.inf))
@@ -198,7 +217,7 @@ def test_fitted_thresholds_have_the_effect_the_paper_reports_in_any_unit():
     fitted = fit_filters(size, spread, between, asked)
     verdict = apply_filters(size, spread, between, fitted)
     assert (verdict == TOO_SPREAD).sum() == (size >= 200).sum() // 100
-    assert abs((verdict == KEPT).mean() - 665 / 2070) < 0.005
+    assert fitted.min_distance == np.median(spread[size >= 200])  # no nearer than drawings are to their own centre
     larger = fit_filters(size, 50 * spread, 50 * between, asked)
     assert np.array_equal(apply_filters(size, 50 * spread, 50 * between, larger), verdict)
     assert fit_filters(size, spread, between, Filters()) == Filters()  # what is given stays
@@ -223,18 +242,25 @@ def test_the_data_set_loads_and_its_exemplars_are_central(clusters, tmp_path):
     names = []
     for split in ("train", "test"):
         data = load(str(built.file(split)))
-        assert data.counts.tolist() == [6, 6, 6] and data.shape == (48, 48)
+        assert data.counts.tolist() == [6, 6, 6] and data.shape == (48, 48) and data.family == "quickdraw"
         assert set(np.unique(data.images)) == {0, 255}
         assert all(name.rpartition("-")[0] == data.group[row] for row, name in enumerate(np.repeat(data.concepts, 6)))
         names += data.concepts
-        task = load_task(built.file(split))
-        assert task.n == 5 and task.data.name == f"quickdraw/fs-{split}" and "simclr-quickdraw-s0" in task.chosen_by
+        assert data.exemplars is not None and data.exemplars.tolist() == [0, 6, 12]  # it comes first
+        task = make_task(data)
+        assert task.n == 5 and task.data.name == f"quickdraw-fs-{split}" and task.chosen_by == OWN
         assert [task.data.concept[row] for row in task.exemplar] == list(task.concepts)
     assert sorted(names) == sorted(f"word{k}-{c}" for k in range(3) for c in (1, 2))
-    space = load_space("simclr-quickdraw-s0")
+    space = load_space(SPACE)
     for parted in clusters.parts():  # of all drawings of a cluster, not only of those kept
         features = space.encode(parted.drawings.take(np.arange(44)), device="cpu")
         assert parted.exemplar.tolist() == central_exemplars(features, parted.cluster).tolist()
+    first = next(clusters.parts())
+    for c, name in enumerate(("word0-1", "word0-2")):
+        data = load(str(built.file("train" if name in load(str(built.file("train"))).concepts else "test")))
+        assert data.exemplars is not None
+        row = data.exemplars[data.concepts.index(name)]
+        assert data.maker[row] == first.key[first.exemplar[c]]
 
 
 def test_the_drawings_are_those_that_quickdraw_loads(clusters, drawings):
@@ -267,28 +293,129 @@ def test_a_file_of_many_categories_is_read_like_a_file_a_category(clusters, tmp_
     assert not (found.folder / "dealt").exists()
 
 
-def test_bitmaps_in_either_form_give_the_same_clusters(tmp_path):
-    rng = np.random.default_rng(0)
-    shapes = {"word0": [ring] * 9 + [square] * 8 + [junk] * 7}
-    for word, several in shapes.items():
-        write(tmp_path / "s" / f"{word}.ndjson", lines(word, several))
-    images = load_quickdraw(tmp_path / "s", size=28).images[rng.permutation(24)]
-    (tmp_path / "npy").mkdir()
-    (tmp_path / "npz").mkdir()
+def as_bitmaps(shapes: Sequence[Shape], folder: Path, word: str = "word0", first_key: int = 0) -> np.ndarray:
+    """(n, 28, 28) uint8: drawings as official bitmaps, each once."""
+    write(folder / f"{word}.ndjson", lines(word, shapes, first_key))
+    images = load_quickdraw(folder, size=28)
+    images = images.take(images.rows(word))
+    assert len(set(bitmap_hashes(images).tolist())) == len(images)
+    return images
+
+
+def test_bitmaps_in_any_form_give_the_same_clusters(tmp_path):
+    images = as_bitmaps([ring] * 9 + [square] * 8 + [junk] * 7, tmp_path / "s")
+    images = images[np.random.default_rng(0).permutation(24)]
+    for form in ("npy", "npz", "labelled", "parts"):
+        (tmp_path / form).mkdir()
     np.save(tmp_path / "npy" / "full_numpy_bitmap_word0.npy", images.reshape(24, 784))
     np.savez(tmp_path / "npz" / "some.npz", word0=images)
+    about = {"label": np.zeros(24, np.int64), "category": np.array(["word0"])}
+    np.savez(tmp_path / "labelled" / "some.npz", images=images, **about)
+    np.savez(tmp_path / "parts" / "a.npz", word0=images[:10])
+    np.savez(tmp_path / "parts" / "b.npz", word0=images[5:])  # five are there twice: each counts once
     config = ClusterConfig("bitmaps", n_set_aside=4, n_clustered=18, n_clusters=2)
-    found = [cluster_folder(tmp_path / f"c{k}", tmp_path / k, config, backend=engine.Here()) for k in ("npy", "npz")]
-    one, other = (next(each.parts()) for each in found)
-    assert np.array_equal(one.drawings.bits, other.drawings.bits) and len(one.drawings) == 18
-    assert np.array_equal(found[0].between, found[1].between)
-    wanted = Category.of("word0", tmp_path / "npz" / "some.npz", "bitmaps")
+    found = [
+        cluster_folder(tmp_path / f"c-{form}", tmp_path / form, config, backend=engine.Here())
+        for form in ("npy", "npz", "labelled", "parts")
+    ]
+    one, *others = (next(each.parts()) for each in found)
+    assert one.key.tolist() == [f"{key:016x}" for key in bitmap_hashes(images[4:22])]
+    for clusters_, other in zip(found[1:], others, strict=True):
+        assert np.array_equal(one.drawings.bits, other.drawings.bits) and np.array_equal(one.key, other.key)
+        assert np.array_equal(one.cluster, other.cluster) and np.array_equal(found[0].between, clusters_.between)
+    np.save(tmp_path / "dealt.npy", next(read_category_bitmaps(tmp_path / "parts"))[1])
+    wanted = Category.of("word0", tmp_path / "dealt.npy", "bitmaps")
     assert np.array_equal(one.drawings.bits, read_category(wanted, 4, 22, size=48, threshold=0.3)[0].bits)
 
 
+def test_clusters_are_in_proportion_to_the_drawings():
+    config = ClusterConfig()
+    assert [config.n_parts(n) for n in (5_000, 4_000, 2_500, 1_700, 800, 100, 1)] == [6, 5, 3, 2, 1, 1, 1]
+
+
+def test_a_drawing_in_two_categories_is_in_no_concept(tmp_path):
+    rings = as_bitmaps([ring] * 20, tmp_path / "rings")
+    squares = as_bitmaps([square] * 20, tmp_path / "squares", first_key=50)
+    folder = tmp_path / "in"
+    folder.mkdir()
+    both = rings[5:8]
+    np.save(folder / "cat.npy", rings.reshape(-1, 784))
+    np.save(folder / "dog.npy", np.concatenate([squares, both]).reshape(-1, 784))
+    config = ClusterConfig("bitmaps", n_set_aside=0, n_clustered=23, n_clusters=2)
+    found = cluster_folder(tmp_path / "c", folder, config, backend=engine.Here())
+    built = build_data(tmp_path / "fs", found, BuildConfig(Filters(2, 1e9, 1e-9), n_variations=1, train_share=0.5))
+    assert built.size.sum() == found.size.sum() - 2 * 3 == 37
+    described = json.loads((tmp_path / "fs" / "clusters.json").read_text())
+    assert described["in_two_categories"] == 6
+    shared = {f"{key:016x}" for key in bitmap_hashes(both)}
+    assert not shared & set(load(str(built.file("train"))).maker.names)
+    assert not shared & set(load(str(built.file("test"))).maker.names)
+    # nor is it an exemplar, though it be the nearest to a centre: the next nearest is
+    alone = tmp_path / "alone"
+    alone.mkdir()
+    np.save(alone / "cat.npy", rings.reshape(-1, 784))
+    cats = next(cluster_folder(tmp_path / "a", alone, config, backend=engine.Here()).parts())
+    np.save(folder / "dog.npy", np.concatenate([squares, rings[cats.exemplar]]).reshape(-1, 784))
+    again = build_data(
+        tmp_path / "fs2",
+        cluster_folder(tmp_path / "c2", folder, config, backend=engine.Here()),
+        replace(built.config, split="published"),
+    )
+    with np.load(again.folder / "concepts.npz") as stored:
+        chosen = dict(zip(stored["concept"].tolist(), stored["key"][:, 0].tolist(), strict=True))
+    hashes = bitmap_hashes(rings)
+    for c, exemplar in enumerate(cats.exemplar):
+        rows = np.flatnonzero((cats.cluster == c) & (np.arange(20) != exemplar))
+        assert chosen[f"cat-{c + 1}"] == hashes[rows[cats.distance[rows].argmin()]]
+
+
+def test_both_splits_are_in_the_list_and_one_is_written(clusters, tmp_path):
+    built = build_data(tmp_path / "fs", clusters, BUILD)
+    with np.load(built.folder / "concepts.npz") as stored:
+        listed = dict(stored)
+    assert listed["concept"].tolist() == built.names.tolist() and listed["key"].shape == (6, 6)
+    assert listed["published"].tolist() == built.part.tolist() and built.config.split == PUBLISHED
+    assert listed["by_category"].tolist() == split_by_category(listed["category"].tolist()).tolist()
+    for split in ("train", "val", "test"):
+        data = load(str(built.file(split)))
+        wanted = members(built.part, split)
+        assert data.concepts == tuple(built.names[wanted])
+        assert [int(key) for key in (data.maker[row] for row in range(len(data)))] == listed["key"][
+            wanted
+        ].ravel().tolist()
+
+
+def test_a_random_split_has_the_share_asked_for_and_its_part_to_choose_on():
+    part = split_at_random(115, 550 / 665, np.random.default_rng(0))
+    assert [int((part == name).sum()) for name in ("train", "val", "test")] == [75, 20, 20]
+    assert members(part, "train").sum() == 95 and not (members(part, "train") & members(part, "test")).any()
+    few = split_at_random(2, 0.99, np.random.default_rng(0))
+    assert sorted(few) == ["test", "train"]  # neither side is empty, and nothing is left to choose on
+
+
+def test_no_category_is_on_two_sides_of_a_split_by_category(tmp_path):
+    names = [f"word{k}" for k in range(200)]
+    tested = next(name for name in names if in_category_test(name))
+    trained = [name for name in names if not in_category_test(name)][:2]
+    assert all(in_category_test(name) for name in names if in_test(name))
+    for k, word in enumerate((tested, *trained)):
+        write(tmp_path / "in" / f"{word}.ndjson", lines(word, [ring] * 20 + [square] * 16 + [junk] * 8, 1000 * k))
+    found = cluster_folder(tmp_path / "c", tmp_path / "in", SMALL, backend=engine.Here())
+    built = build_data(tmp_path / "fs", found, replace(BUILD, split=CATEGORY))
+    sides = [set(load(str(built.file(split))).group.names) for split in ("train", "test")]
+    assert sides == [set(trained), {tested}]
+    with pytest.raises(UserError, match="there is no way to split concepts 'drawer'"):
+        build_data(tmp_path / "fs2", found, replace(BUILD, split="drawer"))
+    write(tmp_path / "one" / f"{tested}.ndjson", lines(tested, [ring] * 20 + [square] * 16 + [junk] * 8))
+    only = cluster_folder(tmp_path / "c3", tmp_path / "one", SMALL, backend=engine.Here())
+    with pytest.raises(UserError, match="none of the 2 concepts is for train when split by category: add categories"):
+        build_data(tmp_path / "fs3", only, replace(BUILD, split=CATEGORY))
+    assert not (tmp_path / "fs2").exists() and not (tmp_path / "fs3").exists()
+
+
 def test_the_sheet_shows_every_cluster_once_with_its_reason(clusters, tmp_path):
-    built = build_data(tmp_path / "fs", clusters, BuildConfig(FILTERS, 6, drop=("word1-2",)))
-    rows = list(sheet_rows(built, clusters, most=4))
+    built = build_data(tmp_path / "fs", clusters, BuildConfig(FILTERS, 5, drop=("word1-2",)))
+    rows = list(sheet_rows(built, most=4))
     assert [(part.verdict, len(part.labels)) for part in rows] == [
         ("too spread", 3),
         ("kept", 4),
@@ -317,12 +444,15 @@ def test_one_and_two_workers_and_a_killed_run_give_the_same_bytes(tmp_path):
     )  # takes long enough to be killed at
     write(tmp_path / "in" / "zzz.ndjson", last)
     one, two = tmp_path / "one", tmp_path / "two"
-    whole = build_data(tmp_path / "fs-one", cluster_folder(one, tmp_path / "in", SMALL, backend=engine.Here()), BUILD)
+    config, build = replace(SMALL, n_clustered=500), replace(BUILD, filters=Filters(8, None, None))
+    whole = build_data(tmp_path / "fs-one", cluster_folder(one, tmp_path / "in", config, backend=engine.Here()), build)
+    assert (whole.verdict[:6, 1:] == NONE).all() and (whole.verdict[6] != NONE).all()  # in proportion to the drawings
 
     code = (
         "import sys; from pathlib import Path; from exemplar import engine\n"
         "from exemplar.draw.quickdraw_fs import ClusterConfig, cluster_folder\n"
-        "cluster_folder(sys.argv[1], Path(sys.argv[2]), ClusterConfig(n_set_aside=0, n_clusters=3), backend=engine.Here())\n"
+        "config = ClusterConfig('strokes', n_set_aside=0, n_clustered=500, n_clusters=3)\n"
+        "cluster_folder(sys.argv[1], Path(sys.argv[2]), config, backend=engine.Here())\n"
     )
     command = [sys.executable, "-c", code, str(two), str(tmp_path / "in")]
     victim = subprocess.Popen(command, env={**os.environ, "OMP_NUM_THREADS": "1"})
@@ -336,12 +466,14 @@ def test_one_and_two_workers_and_a_killed_run_give_the_same_bytes(tmp_path):
         load_clusters(two)
     done = {path.name: path.stat().st_mtime_ns for path in two.glob("categories/[!.]*.npz")}
     assert "zzz.npz" not in done
-    cluster_folder(two, tmp_path / "in", SMALL, backend=engine.Pool(2))
+    cluster_folder(two, tmp_path / "in", config, backend=engine.Pool(2))
     again = {path.name: path.stat().st_mtime_ns for path in two.glob("categories/[!.]*.npz")}
     assert sum(again[name] == when for name, when in done.items()) >= len(done) - 1  # at most what it was at
     assert bytes_below(two) == bytes_below(one)
     assert describe_run(two)["provenance"]["sessions_killed"] == 1
-    assert bytes_below(build_data(tmp_path / "fs-two", load_clusters(two), BUILD).folder) == bytes_below(whole.folder)
+    again_built = bytes_below(build_data(tmp_path / "fs-two", load_clusters(two), build).folder)
+    assert again_built == bytes_below(whole.folder)
+    assert {"concepts.npz", "quickdraw-fs-train.npz", "quickdraw-fs-test.npz"} <= set(again_built)
 
 
 def test_a_finished_run_is_read_not_made_again(clusters, drawings):
@@ -351,13 +483,16 @@ def test_a_finished_run_is_read_not_made_again(clusters, drawings):
     nobody: Any = type("Nobody", (), {"compute": refuse})()
     assert np.array_equal(cluster_folder(clusters.folder, drawings, SMALL, backend=nobody).between, clusters.between)
     with pytest.raises(UserError, match="holds another run"):
-        cluster_folder(clusters.folder, drawings, ClusterConfig(n_set_aside=1, n_clusters=3))
+        cluster_folder(clusters.folder, drawings, replace(SMALL, n_set_aside=1))
 
 
 def test_another_seed_splits_and_samples_otherwise(clusters, tmp_path):
-    splits = [build_data(tmp_path / f"s{seed}", clusters, BUILD, seed=seed).split.tolist() for seed in range(6)]
-    assert len({str(split) for split in splits}) > 1
-    assert all(sum(row.count("train") for row in split) == 3 for split in splits)
+    several = [build_data(tmp_path / f"s{seed}", clusters, BUILD, seed=seed) for seed in range(6)]
+    assert len({str(built.part.tolist()) for built in several}) > 1
+    assert len({str(built.parts[CATEGORY].tolist()) for built in several}) == 1  # a hash of names, no chance
+    assert all(built.n_concepts() == {"train": 3, "val": 1, "test": 3} for built in several)
+    lists = [np.load(built.folder / "concepts.npz")["key"] for built in several[:2]]
+    assert np.array_equal(*(keys[:, 0] for keys in lists)) and not np.array_equal(*lists)  # exemplars stay
 
 
 # the verbs
@@ -366,10 +501,12 @@ def test_another_seed_splits_and_samples_otherwise(clusters, tmp_path):
 def test_the_verbs_build_and_answer(drawings, tmp_path):
     import exemplar as ex
 
-    about = ex.draw.cluster_quickdraw(tmp_path / "c", drawings, set_aside=0, clusters=3, engine="here")
+    about = ex.draw.cluster_quickdraw(
+        tmp_path / "c", drawings, form="strokes", set_aside=0, drawings=44, clusters=3, engine="here"
+    )
     assert (about["categories"], about["drawings"], about["clusters"]) == (3, 132, 9)
-    asked = {"smallest": 8, "each": 6, "max_spread": "120", "min_distance": "50", "drop": ["word1-1"]}
-    answer = ex.draw.build_quickdraw(tmp_path / "c", tmp_path / "fs", **asked)
+    asked = {"smallest": 8, "variations": 5, "max_spread": "65", "min_distance": "30", "drop": ["word1-1"]}
+    answer = ex.draw.build_quickdraw(tmp_path / "c", tmp_path / "fs", **asked, picture=["word0", "word2"])
     built = answer.json()
     assert built["clusters"] == {
         "clusters_kept": 5,
@@ -378,14 +515,19 @@ def test_the_verbs_build_and_answer(drawings, tmp_path):
         "removed_too_close": 0,
         "removed_by_hand": 1,
     }
-    assert built["concepts"] == {"train": 4, "test": 1}  # 5 × 550 / 665 = 4.1
+    assert built["concepts"] == {"train": 4, "val": 1, "test": 1}  # 5 × 550 / 665 = 4.1; val is in train
+    assert built["drawings_each"] == 6 and built["too_few"] == [] and built["in_two_categories"] == 0
     assert built["scores"]["removed_too_spread"]["value"] == pytest.approx(1 / 3)
     assert built["scores"]["removed_too_spread"]["n"] == 9
     assert "full public files" in built["note"] and built["fitted"] == []
     page = Path(built["sheet"]).read_text(encoding="utf-8")
-    assert "Too spread: 3" in page and "By hand: 1" in page and "http" not in page
+    assert "Too spread: 3" in page and "By hand: 1" in page
+    assert "Categories on a plane" in page and "Drawings of word0 in" in page and "Drawings of word2 in" in page
+    with pytest.raises(UserError, match="there is no category 'word9'"):
+        ex.draw.build_quickdraw(tmp_path / "c", tmp_path / "fs9", **asked, picture=["word9"])
+    assert not (tmp_path / "fs9").exists()
     verdicts = json.loads((tmp_path / "fs" / "clusters.json").read_text())
-    assert verdicts["thresholds"] == {"smallest": 8, "max_spread": 120.0, "min_distance": 50.0}
+    assert verdicts["thresholds"] == {"smallest": 8, "max_spread": 65.0, "min_distance": 30.0}
     assert "665" in verdicts["note"]
     assert [each["verdict"] for each in verdicts["clusters"]].count("too spread") == 3
     assert "removed too spread" in answer.text
@@ -396,8 +538,6 @@ def test_the_verbs_build_and_answer(drawings, tmp_path):
 MISTAKES: list[tuple[dict[str, list[str]], dict[str, Any], str]] = [
     ({}, {}, r"has no strokes of Quick, Draw!: put its \.ndjson"),
     ({"word0.ndjson": []}, {}, "word0.ndjson holds no drawings: fetch it again"),
-    ({"word0.ndjson": lines("word0", [ring] * 2)}, {}, "word0 has 2 drawings, too few for 3 clusters"),
-    ({"word0.ndjson": words(1)[0]}, {"n_set_aside": 43}, "word0 has 1 drawings besides the 43 set aside, too few"),
     ({"word0.ndjson": [*words(1)[0], '{"word": "word0", "key_']}, {}, "line 45 of .* is not JSON, or is cut off"),
     ({"many.ndjson": [*words(1)[0], '{"word": "word0", "key_']}, {}, "line 45 of .* is no drawing, or is cut off"),
     ({"word0.ndjson": [*words(1)[0], *words(2)[1]]}, {}, "holds drawings of word0 and word1: give it another name"),
@@ -405,7 +545,11 @@ MISTAKES: list[tuple[dict[str, list[str]], dict[str, Any], str]] = [
     ({"word0.ndjson": [*words(1)[0], words(1)[0][3]]}, {}, "has drawing 3 of word0 twice"),
     ({"word0.ndjson": words(1)[0]}, {"form": "photos"}, "there is no form of Quick, Draw! drawings 'photos'"),
     ({"word0.ndjson": words(1)[0]}, {"form": "bitmaps"}, "has no bitmaps of Quick, Draw!"),
-    ({"word0.ndjson": words(1)[0]}, {"space": "simclr-quickdraw-s9"}, "there is no space 'simclr-quickdraw-s9'"),
+    (
+        {"word0.ndjson": words(1)[0]},
+        {"space": "simclr-quickdraw-clusters-s9"},
+        "there is no space 'simclr-quickdraw-clusters-s9'",
+    ),
 ]
 
 
@@ -414,20 +558,64 @@ def test_a_mistake_in_the_files_is_one_sentence(files, settings_, sentence, tmp_
     (tmp_path / "in").mkdir()
     for name, text in files.items():
         write(tmp_path / "in" / name, text)
-    config = ClusterConfig(**{"n_set_aside": 0, "n_clusters": 3, **settings_})
+    config = ClusterConfig(**{"form": "strokes", "n_set_aside": 0, "n_clusters": 3, **settings_})
     with pytest.raises(UserError, match=sentence) as said:
         cluster_folder(tmp_path / "c", tmp_path / "in", config, backend=engine.Here())
     assert "\n" not in str(said.value)
     assert not (tmp_path / "c").exists()  # nothing was done that could be gone on with
 
 
+def test_too_few_drawings_are_a_cluster_that_is_too_small(drawings, tmp_path):
+    import exemplar as ex
+
+    folder = tmp_path / "in"
+    folder.mkdir()
+    for path in drawings.iterdir():
+        (folder / path.name).write_bytes(path.read_bytes())
+    write(folder / "few.ndjson", lines("few", [ring] * 2, first_key=7))
+    found = cluster_folder(tmp_path / "c", folder, SMALL, backend=engine.Here())
+    assert found.words[0] == "few" and found.size[0].tolist() == [2, 0, 0]
+    built = build_data(tmp_path / "fs", found, BUILD)
+    assert built.verdict.tolist() == [[TOO_SMALL, NONE, NONE], *[[KEPT, KEPT, TOO_SPREAD]] * 3]
+    shown = [label for rows in sheet_rows(built) for label in rows.labels]
+    assert (
+        len(shown) == sum(built.counts().values()) == 10
+        and sum(label.startswith("few-1  ·  2 drawings") for label in shown) == 1
+    )
+    asked = {"smallest": 8, "variations": 5, "max_spread": "65", "min_distance": "30"}
+    answer = ex.draw.build_quickdraw(tmp_path / "c", tmp_path / "said", **asked)
+    assert answer.json()["too_few"] == ["few"] and "too few drawings for a concept: few" in answer.text
+    with pytest.raises(UserError, match="there is no cluster 'few-2'"):
+        build_data(tmp_path / "fs2", found, replace(BUILD, drop=("few-2",)))
+
+
+def test_a_cluster_all_of_whose_drawings_are_in_two_categories_is_too_small(tmp_path):
+    for k, text in enumerate(words(2)):
+        write(tmp_path / "in" / f"word{k}.ndjson", text)
+    again = [line.replace('"word0"', '"again"').replace('"key_id": "', '"key_id": "9') for line in words(1)[0][:2]]
+    write(tmp_path / "in" / "again.ndjson", again)
+    found = cluster_folder(tmp_path / "c", tmp_path / "in", SMALL, backend=engine.Here())
+    built = build_data(tmp_path / "fs", found, BUILD)
+    assert found.size[0].tolist() == [2, 0, 0] and built.size[:, 0].tolist() == [0, 18, 20]
+    assert built.verdict[0].tolist() == [TOO_SMALL, NONE, NONE]  # it is there, and the sheet shows it
+
+
+def test_what_is_set_aside_is_a_fifth_of_what_there_is_at_least(tmp_path):
+    write(tmp_path / "in" / "word0.ndjson", words(1)[0])
+    for most, clustered, first, n in ((43, 44, 8, 36), (5, 44, 5, 39), (43, 30, 14, 30), (0, 44, 0, 44)):
+        config = ClusterConfig("strokes", n_set_aside=most, n_clustered=clustered, n_clusters=2)
+        found = cluster_folder(tmp_path / f"{most}-{clustered}", tmp_path / "in", config, backend=engine.Here())
+        assert next(found.parts()).key.tolist() == [str(key) for key in range(first, first + n)]
+
+
 def test_what_was_dealt_does_not_keep_a_refused_run(tmp_path):
-    write(tmp_path / "in" / "many.ndjson", [line for text in words(2) for line in text])
-    with pytest.raises(UserError, match="too few for 3 clusters"):
-        cluster_folder(
-            tmp_path / "c", tmp_path / "in", ClusterConfig(n_set_aside=43, n_clusters=3), backend=engine.Here()
-        )
+    many = [line for text in words(2) for line in text]
+    write(tmp_path / "in" / "many.ndjson", many)
+    write(tmp_path / "in" / "word0.ndjson", words(1)[0])
+    with pytest.raises(UserError, match="word0 is in two files"):
+        cluster_folder(tmp_path / "c", tmp_path / "in", SMALL, backend=engine.Here())
     assert not (tmp_path / "c").exists()
+    (tmp_path / "in" / "word0.ndjson").unlink()
     assert cluster_folder(tmp_path / "c", tmp_path / "in", SMALL, backend=engine.Here()).words == ("word0", "word1")
 
 
@@ -453,12 +641,10 @@ def test_a_place_that_will_not_do_is_said_before_anything_is_fetched(tmp_path, m
 @pytest.mark.parametrize(
     ("array", "cut", "sentence"),
     [
-        (np.zeros((9, 784), np.uint8), 0, "word0 has 4 drawings besides the 5 set aside, too few for 6 clusters"),
-        (np.zeros((99, 784), np.uint8), 0, "word0: 94 drawings, of which 1 differ, cannot make 6 clusters"),
         (np.zeros((99, 784), np.uint8), 100, "word0.npy cannot be read as bitmaps"),
-        (np.zeros((99, 100), np.uint8), 0, "word0 must be 28 px bitmaps, uint8, it is .99, 100. uint8"),
+        (np.zeros((99, 100), np.uint8), 0, r"word0.npy must be \(n, 784\) uint8, it is .99, 100."),
         (np.zeros((99, 784), np.float32), 0, "word0 must be 28 px bitmaps, uint8, it is .* float32"),
-        (np.zeros((3, 784), np.uint8), 0, "word0 has 0 drawings besides the 5 set aside"),
+        (np.zeros((0, 784), np.uint8), 0, "has no drawings"),
     ],
 )
 def test_bitmaps_that_will_not_do_are_one_sentence(array, cut, sentence, tmp_path):
@@ -467,8 +653,20 @@ def test_bitmaps_that_will_not_do_are_one_sentence(array, cut, sentence, tmp_pat
     np.save(path, array)
     path.write_bytes(path.read_bytes()[: path.stat().st_size - cut])
     config = ClusterConfig("bitmaps", n_set_aside=5)
-    with pytest.raises(UserError, match=sentence):
+    with pytest.raises(UserError, match=sentence) as said:
         cluster_folder(tmp_path / "c", tmp_path / "in", config, backend=engine.Here())
+    assert "\n" not in str(said.value) and not (tmp_path / "c").exists()
+
+
+def test_equal_drawings_are_one(tmp_path):
+    (tmp_path / "in").mkdir()
+    np.save(tmp_path / "in" / "word0.npy", np.zeros((99, 784), np.uint8))
+    almost = np.zeros((3, 28, 28), np.uint8)
+    almost[:, 5:9, 5:9] = 255
+    almost[1:, 20, 20] = 1, 2  # other bitmaps, the same at 48 px, binarised
+    np.save(tmp_path / "in" / "word1.npy", almost.reshape(3, 784))
+    found = cluster_folder(tmp_path / "c", tmp_path / "in", ClusterConfig("bitmaps", n_set_aside=5))
+    assert found.size[:, 0].tolist() == [1, 1] and not found.size[:, 1:].any()
 
 
 def test_a_truncated_file_is_one_sentence_and_the_others_are_kept(tmp_path):
@@ -497,7 +695,7 @@ def test_thresholds_that_leave_nothing_are_one_sentence(clusters, tmp_path):
         (Filters(99, None, None), "leave 0 of 9 clusters .too small 9,"),
     ):
         with pytest.raises(UserError, match=why):
-            build_data(tmp_path / "fs", clusters, BuildConfig(filters, n_drawings=6))
+            build_data(tmp_path / "fs", clusters, BuildConfig(filters, n_variations=5))
     assert not (tmp_path / "fs").exists()
 
 
@@ -507,9 +705,12 @@ def test_thresholds_that_leave_nothing_are_one_sentence(clusters, tmp_path):
         (lambda: Filters(max_spread=0.0), "a spread of 0.0 cannot be a threshold"),
         (lambda: Filters(min_distance=float("nan")), "a distance of nan cannot be a threshold"),
         (lambda: Filters(smallest=0), "a cluster of 0 drawings"),
-        (lambda: BuildConfig(n_drawings=501), "501 drawings per concept are more than the smallest cluster may have"),
-        (lambda: BuildConfig(n_drawings=1), "1 drawings per concept are too few"),
-        (lambda: BuildConfig(train_share=1.0), "a share of 1.0 for training"),
+        (
+            lambda: BuildConfig(n_variations=501),
+            "exemplar and 501 variations are more than the smallest cluster may have",
+        ),
+        (lambda: BuildConfig(n_variations=0), "at least 1 drawing besides its exemplar, got 0"),
+        (lambda: BuildConfig(train_share=1.0), "The share of concepts for training must lie between 0 and 1, got 1.0"),
         (lambda: ClusterConfig(n_clusters=1), "n_clusters cannot be 1: give at least 2"),
         (lambda: ClusterConfig(n_set_aside=-1), "-1 drawings cannot be set aside"),
         (lambda: ClusterConfig(threshold=1.0), "the threshold 1.0 must lie between 0 and 1"),
@@ -522,7 +723,7 @@ def test_settings_that_cannot_be_are_refused(make, sentence):
 
 def test_a_cluster_that_is_not_there_cannot_be_dropped(clusters, tmp_path):
     with pytest.raises(UserError, match="there is no cluster 'word0-9'"):
-        build_data(tmp_path / "fs", clusters, BuildConfig(FILTERS, 6, drop=("word0-9",)))
+        build_data(tmp_path / "fs", clusters, BuildConfig(FILTERS, 5, drop=("word0-9",)))
     with pytest.raises(UserError, match="holds a run of draw quickdraw-fs build, not of draw quickdraw-fs cluster"):
         load_clusters(build_data(tmp_path / "fs", clusters, BUILD).folder)
 
@@ -531,21 +732,67 @@ def test_real_bitmaps_become_a_data_set(real_data, tmp_path):
     config = ClusterConfig("bitmaps", n_set_aside=100, n_clustered=100)
     found = cluster_folder(tmp_path / "c", real_data("quickdraw"), config, backend=engine.Here())
     assert len(found.words) >= 6 and (found.size.sum(axis=1) == 100).all()
-    built = build_data(tmp_path / "fs", found, BuildConfig(Filters(10, None, None), 10))
+    built = build_data(tmp_path / "fs", found, BuildConfig(Filters(10, None, None), 9))
     assert (
         load(str(built.file("train"))).n_concepts + load(str(built.file("test"))).n_concepts == built.counts()["kept"]
     )
 
 
 def test_a_split_whose_exemplars_are_not_its_own_is_refused(clusters, tmp_path):
-    built = build_data(tmp_path / "fs", clusters, BuildConfig(Filters(5, 1e9, 1e-9), n_drawings=5))
+    built = build_data(tmp_path / "fs", clusters, BuildConfig(Filters(5, 1e9, 1e-9), n_variations=4))
     path = built.file("train")
     with np.load(path) as kept:
         arrays = dict(kept)
-    np.savez(path, **arrays | {"exemplar": arrays["exemplar"] + len(arrays["images"])})
-    with pytest.raises(UserError, match="exemplars do not belong to the concepts"):
-        load_task(path)
+    for wrong in (arrays["exemplar"] + len(arrays["images"]), arrays["exemplar"] * 0, arrays["exemplar"][1:]):
+        np.savez(path, **arrays | {"exemplar": wrong})
+        with pytest.raises(UserError, match="exemplars must be 7 rows, one image of each concept"):
+            load(str(path))
     np.savez(path, **arrays)
-    (tmp_path / "fs" / "clusters.json").write_text("{}")
-    with pytest.raises(UserError, match="names no space: build the data again"):
-        load_task(path)
+    (tmp_path / "fs" / "clusters.json").unlink()  # a data set like any other: it needs nothing beside it
+    assert load(str(path)).exemplars is not None
+
+
+# the space that concepts are clustered in
+
+
+def test_the_space_is_trained_on_what_is_set_aside_and_clusters(drawings, tmp_path):
+    import exemplar as ex
+
+    for k in range(3):
+        text = lines(f"word{k}", [ring, square] * 125, first_key=1000 * k)
+        write(tmp_path / "in" / f"word{k}.ndjson", text)
+    asked = {"form": "strokes", "most": 45, "steps": 1, "device": "cpu"}
+    answer = ex.draw.train_quickdraw(tmp_path / "spaces", tmp_path / "in", **asked).json()
+    assert (answer["categories"], answer["drawings"], answer["steps"]) == (3, 135, 1)  # 45 of 50, a fifth of 250
+    card = load_space(answer["space"]).card
+    assert card.concepts == ("word0", "word1", "word2")
+    config = replace(SMALL, space=answer["space"])
+    assert cluster_folder(tmp_path / "c", drawings, config, backend=engine.Here()).space == answer["space"]
+
+
+@pytest.mark.parametrize("form", ["strokes", "bitmaps"])
+def test_drawings_to_train_on_are_none_that_are_clustered(form, drawings, tmp_path):
+    folder = drawings
+    if form == "bitmaps":
+        folder = tmp_path / "bitmaps"
+        folder.mkdir()
+        for k in range(3):
+            images = as_bitmaps([ring] * 20 + [square] * 16 + [junk] * 8, tmp_path / f"s{k}", f"word{k}", 1000 * k)
+            np.save(folder / f"word{k}.npy", images.reshape(-1, 784))
+    aside = gather_aside(folder, form, most=100)
+    assert aside.names == ("word0", "word1", "word2") and len(aside.pixels) == 3 * 8  # a fifth of 44
+    found = cluster_folder(tmp_path / "c", folder, ClusterConfig(form), backend=engine.Here())
+    clustered = {row.tobytes() for parted in found.parts() for row in parted.drawings.bits}
+    assert 3 * 36 - 2 <= len(clustered) <= 3 * 36  # two bitmaps may be one drawing at 48 px
+    data = load_quickdraw(drawings, size=28 if form == "bitmaps" else 48).resized(48, binarise=0.3)
+    every = {np.packbits(image > 0).tobytes() for image in data.images}
+    trained_on = {np.packbits(image > 0).tobytes() for image in aside.pixels.numpy()}
+    assert clustered.isdisjoint(trained_on) and clustered | trained_on == every
+    few = gather_aside(folder, form, most=3)
+    assert len(few.pixels) == 9
+
+
+def test_nothing_set_aside_is_nothing_to_train_on(tmp_path):
+    write(tmp_path / "word0.ndjson", lines("word0", [ring] * 4))
+    with pytest.raises(UserError, match="has too few drawings to set any aside: add drawings"):
+        gather_aside(tmp_path, "strokes", most=5)

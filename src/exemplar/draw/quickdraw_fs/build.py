@@ -13,7 +13,7 @@ import numpy as np
 
 from exemplar import seeds, stats
 from exemplar.draw.quickdraw_fs.clusters import Clusters, Parted
-from exemplar.draw.quickdraw_fs.filters import KEPT, VERDICTS, Filters, apply_filters, fit_filters, rivals
+from exemplar.draw.quickdraw_fs.filters import KEPT, TOO_SMALL, VERDICTS, Filters, apply_filters, fit_filters, rivals
 from exemplar.draw.quickdraw_fs.splits import (
     CATEGORY,
     PUBLISHED,
@@ -162,6 +162,7 @@ def _apply(folder: Path, clusters: Clusters, config: BuildConfig, seed: int, sha
     numbers = (size, clusters.spread, clusters.between)
     filters = fit_filters(*numbers, config.filters)
     verdict = apply_filters(*numbers, filters, by_hand=np.isin(clusters.names, list(config.drop)))
+    verdict[(clusters.size > 0) & (size == 0)] = TOO_SMALL  # another category has all of its drawings
     kept = np.argwhere(verdict == KEPT)
     if len(kept) < 2:
         why = ", ".join(f"{name} {(verdict == place).sum()}" for place, name in enumerate(VERDICTS) if place)

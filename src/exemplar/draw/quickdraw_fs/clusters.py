@@ -244,6 +244,8 @@ def _categories(run: Run, paths: list[Path], config: ClusterConfig) -> list[Cate
     several = engine.map(deal, jobs, label="files of many categories", backend=here, store=run.store)
     for job, dealt in zip(jobs, several, strict=True):
         found += [Category.of(word, job.folder / name, config.form) for word, name in dealt]
+    if not found:
+        raise UserError(f"{paths[0].parent} has no drawings of Quick, Draw!, its files are empty: fetch them again")
     return check_alone(found)
 
 
