@@ -122,12 +122,20 @@ def test_what_ships_is_what_the_rule_chooses_among_the_kept_candidates() -> None
     background = RECIPES["protonet-omniglot-background-chosen"]
     assert background.objective == ProtoNet() and background.steps == 16_000
     assert chosen["MAML"] == ("inner rate 0.1",) and RECIPES["maml-omniglot-released"].objective == Maml()
-    assert chosen["ProtoNet of Quick, Draw!"] == ("one pose for all", "18,000 steps")
+    assert chosen["SimCLR of Quick, Draw!"] == ("released views", "rate 3e-4", "16,000 steps")
+    sketches = RECIPES["simclr-quickdraw-fs"]
+    assert sketches.objective == RECIPES["simclr-quickdraw-clusters"].objective and sketches.steps == 16_000
+    assert (sketches.objective.views, sketches.objective.learning_rate) == ("coded", 3e-4)  # type: ignore[attr-defined]
+    assert chosen["ProtoNet of QuickDraw-FS"] == ("conv4", "a view per drawing", "trained after any drawing")
+    concepts = RECIPES["protonet-quickdraw-fs"]
+    assert concepts.exemplars is None
+    assert concepts.objective == ProtoNet(views="coded", threshold=0.3, halve_after=16)
 
 
 def test_candidates_were_judged_on_validation_classes_only(real_data: Any) -> None:
     real_data("omniglot")
     sizes = {"omniglot/weak-val": 150, "omniglot/background-val": 165, "quickdraw/val": 40}
+    sizes["quickdraw-fs/critics-val"] = 24
     for each in load_families():
         assert each.data in sizes
         assert {len(one.accuracy) for one in each.candidates if one.se is None} <= {sizes[each.data]}
