@@ -9,7 +9,6 @@ or moved is not found.
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -24,7 +23,7 @@ from exemplar.files import DAMAGE, whole_file
 from exemplar.images import sources
 from exemplar.images.catalogue import CATALOGUE
 from exemplar.images.concepts import ConceptSet
-from exemplar.spaces.cards import SAME_IMAGES, Card
+from exemplar.spaces.cards import SAME_IMAGES, Card, names_seen
 from exemplar.spaces.inputs import DrawingInput, Input
 from exemplar.spaces.space import PixelSpace, Space
 from exemplar.store import package_sources
@@ -33,7 +32,6 @@ PART = 512  # images at a time
 ACCIDENT = (
     0.001  # share: of 2,046 test drawings of Quick, Draw! one is a training drawing's twin at 48 px, of Omniglot's none
 )
-STEM = re.compile(r"-\d+$")  # a concept of QuickDraw-FS is a part of a category: apple-1 of apple
 ALLOW = "use a space trained on others, or --allow-seen, which the result then says"
 
 
@@ -81,7 +79,8 @@ def _were_trained(names: list[str]) -> str:
 def _compare(card: Card, who: str, data: ConceptSet, allow_seen: bool) -> Seen:
     """Of one training set. who: the spaces that were trained on it, as a sentence begins."""
     trained, own = family_of_card(card), SAME_IMAGES.get(data.family, data.family)
-    named = _names_seen(card, data)
+    source, split, _ = data.name.partition("/")  # somebody's own has no split, whatever it is called
+    named = names_seen(card, data.concepts, listed=bool(split) and source in CATALOGUE)
     names = [name for name in data.concepts if name in named]
     if own and trained:
         if own != trained:
@@ -113,23 +112,6 @@ def _compare(card: Card, who: str, data: ConceptSet, allow_seen: bool) -> Seen:
         f"whether the drawings are the same ones is unknown ({checked})"
     )
     return Seen(None, n, (sentence,))
-
-
-def _names_seen(card: Card, data: ConceptSet) -> set[str]:
-    """Which of the data's concepts a space was trained on, by their names. A concept of QuickDraw-FS is a part of a category
-    and is seen with the whole; a category is seen with any part; parts of one category are different concepts where both are
-    the catalogue's, and in a set that somebody else has clustered they may be the same."""
-    known = set(card.concepts)
-    if family_of_card(card) != "quickdraw":
-        return known.intersection(data.concepts)
-    categories = {STEM.sub("", name) for name in known}
-    listed = data.name.partition("/")[0] in CATALOGUE
-
-    def is_seen(name: str) -> bool:
-        stem = STEM.sub("", name)
-        return (name in known or stem in known or name in categories) if listed else stem in categories
-
-    return set(filter(is_seen, data.concepts))
 
 
 def family_of_card(card: Card) -> str:
