@@ -11,6 +11,7 @@ from exemplar.draw.studies import (
     null,
     originality_agrees,
     people,
+    quickdraw_fs,
     resolution,
 )
 from exemplar.draw.studies.augmentation import AUGMENTATION
@@ -36,6 +37,7 @@ STUDIES = {
 }  # fmt: skip
 RESULTS = {
     "draw-humans": people.KEPT,
+    "draw-quickdraw-fs": quickdraw_fs.KEPT,
     "draw-critics-agree": critics_agree.KEPT,
     "draw-exemplars": exemplars.KEPT,
     "draw-originality": originality_agrees.KEPT,

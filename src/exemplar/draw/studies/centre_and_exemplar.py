@@ -22,12 +22,13 @@ from exemplar.runs import Run
 N_BINS = 10
 
 
-def centre_and_exemplar(run: Run, seed: int, data: ConceptSet) -> Scores:
-    """Mean distance to the centre of a concept's drawings along their mean distance to the exemplar: slope and fit."""
+def centre_and_exemplar(run: Run, seed: int, data: ConceptSet, most: int = MOST) -> Scores:
+    """Mean distance to the centre of a concept's drawings along their mean distance to the exemplar: slope and fit; of `most`
+    drawings per concept at most."""
     task = make_task(data)
     see = [
         normalised(seen, DEFAULT.normalise)
-        for seen in encode_own(task, load_unseen_critics(data), min(task.n, MOST)).see
+        for seen in encode_own(task, load_unseen_critics(data), min(task.n, most)).see
     ]
     to_exemplar = np.stack([originality(seen.drawn, seen.exemplars) for seen in see])  # (s, k, n)
     to_centre = np.stack([originality(seen.drawn, seen.drawn.mean(axis=1)) for seen in see])

@@ -12,7 +12,7 @@ from exemplar.draw.measures.diversity import people_divisor, per_sample, spread_
 from exemplar.draw.measures.intervals import Measure, to_scores
 from exemplar.draw.measures.originality import density
 from exemplar.draw.scores import NORMALISATIONS, in_words
-from exemplar.draw.studies.study import Study
+from exemplar.draw.studies.study import GLYPHS, OMNIGLOT, QUICKDRAW_FS, Study
 from exemplar.draw.tasks import PEOPLE, SIMULATED
 from exemplar.files import write_npz
 from exemplar.images.catalogue import CATALOGUE, load
@@ -20,7 +20,7 @@ from exemplar.images.concepts import ConceptSet
 from exemplar.records import Scores
 from exemplar.runs import Run
 
-BESIDE = (("omniglot", "weak-test"), ("quickdraw", "test"), ("glyphs", "weak-test"))  # sets to compare with, if here
+BESIDE = (OMNIGLOT, QUICKDRAW_FS, GLYPHS)  # sets to compare with, if here
 
 
 def data_sets(run: Run, seed: int, data: ConceptSet) -> Scores:
@@ -51,7 +51,7 @@ DATA_SETS = Study(
     "data-sets",
     "How diverse are data sets?",
     "The spread within each concept, each data set in a SimCLR of its own, at the same number of drawings. Boutin et "
-    "al. 2023, App. B: .37 on average and .66 at most for Omniglot, .48 and 1.10 for QuickDraw-FS. What is called "
-    "quickdraw here are whole categories, not the clusters of QuickDraw-FS.",
+    "al. 2023, App. B: .37 on average and .66 at most for Omniglot, .48 and 1.10 for QuickDraw-FS, which here is "
+    "built from fewer drawings, by 28 px bitmaps.",
     data_sets,
 )

@@ -64,37 +64,41 @@ def score_known(
     """Scores of each agent into the run, with some of their drawings in known-answers.npz."""
     drawn = draw_known(task, agents, seed)
     scored = {name: compute_scores(drawings, task, critics, config, seed=seed) for name, drawings in drawn.items()}
-    scores = [score for found in scored.values() for score in _overall(found)]
+    scores = [score for found in scored.values() for score in reported_scores(found)]
     redrawn = [name for name in agents if name.startswith("redraw")]
     for less, more in pairwise(redrawn):
-        scores += _steps(scored[less], scored[more], seed)
+        # among 20, few are mistaken while spreads are small
+        reported = tuple(dict.fromkeys(("diversity", _ways(scored[less]), EVERY)))
+        scores += mean_changes(scored[less], scored[more], reported, f"from {less} to {more}", seed)
     some = {name: stack(drawings, task)[:, :COLUMNS] for name, drawings in drawn.items()}
     arrays = {f"drawings of {name}": images for name, images in some.items()}
     for axis in ("diversity", _ways(scored[task.drawers])):
-        arrays |= {f"{axis} of {name}": _by_concept(found, axis) for name, found in scored.items()}
+        arrays |= {f"{axis} of {name}": by_concept(found, axis) for name, found in scored.items()}
     names = {"agents": np.array(list(drawn)), "concepts": np.array(task.concepts)}
     write_npz(run.folder / "known-answers.npz", {**arrays, **names, "exemplars": task.exemplars})
     return Scores.collect(scores)
 
 
-def _overall(scored: ScoredDrawings) -> list[Score]:
+def reported_scores(scored: ScoredDrawings) -> list[Score]:
+    """The overall scores that are known beforehand, in the order of REPORTED."""
     found = {s.name: s for s in scored.scores if not s.concept and not s.space and s.agent == scored.agent}
     return [found[name] for name in REPORTED if name in found]
 
 
-def _steps(less: ScoredDrawings, more: ScoredDrawings, seed: int) -> list[Score]:
-    """How much more diverse, and how much less recognizable, the agent with the wider spread is: mean over concepts."""
+def mean_changes(
+    before: ScoredDrawings, after: ScoredDrawings, names: Sequence[str], agent: str, seed: int
+) -> list[Score]:
+    """How much more of each score the second has than the first: mean over concepts, which are the same. agent: in words."""
     scores = []
-    for name in dict.fromkeys(("diversity", _ways(less), EVERY)):  # among 20, few are mistaken while spreads are small
-        gain = _by_concept(more, name) - _by_concept(less, name)
+    for name in names:
+        gain = by_concept(after, name) - by_concept(before, name)
         found = stats.bootstrap(gain, rng=seeds.rng("steps", seed, name))
-        agent = f"from {less.agent} to {more.agent}"
         scores.append(Score.of(f"change_of_{name}", found, agent=agent))
     return scores
 
 
-def _by_concept(scored: ScoredDrawings, name: str) -> np.ndarray:
-    """(k,)"""
+def by_concept(scored: ScoredDrawings, name: str) -> np.ndarray:
+    """(k,) a score of each concept, mean over critics."""
     values = {s.concept: s.value for s in scored.scores if s.name == name and s.concept}
     return np.array([values[concept] for concept in scored.concepts])
 

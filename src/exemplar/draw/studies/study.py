@@ -10,7 +10,7 @@ from exemplar.images.concepts import ConceptSet
 from exemplar.records import Score, Scores
 from exemplar.runs import Run
 
-OMNIGLOT, GLYPHS, QUICKDRAW = ("omniglot", "weak-test"), ("glyphs", "weak-test"), ("quickdraw", "test")
+OMNIGLOT, GLYPHS, QUICKDRAW_FS = ("omniglot", "weak-test"), ("glyphs", "weak-test"), ("quickdraw-fs", "test")
 SIMCLR, PROTONET = "SimCLR", "ProtoNet"
 RELEASED = "measured with the authors' released critics"  # where a number of theirs is in no paper
 
