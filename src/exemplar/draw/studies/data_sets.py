@@ -52,6 +52,6 @@ DATA_SETS = Study(
     "How diverse are data sets?",
     "The spread within each concept, each data set in a SimCLR of its own, at the same number of drawings. Boutin et "
     "al. 2023, App. B: .37 on average and .66 at most for Omniglot, .48 and 1.10 for QuickDraw-FS, which here is "
-    "built from fewer drawings, by 28 px bitmaps.",
+    "built from fewer drawings, and from 28 px bitmaps.",
     data_sets,
 )
