@@ -298,11 +298,12 @@ def test_where_there_is_no_file_it_says_which_and_how_to_fetch_one(
 
 def test_they_are_of_the_family_quickdraw_whose_critics_know_its_training_categories(tmp_path: Path) -> None:
     critic = load_space("simclr-quickdraw-fs-s0")
-    official(tmp_path, **{TRAIN: bitmaps(2), TEST: bitmaps(2, 1)})
+    assert "octagon-1" in critic.card.concepts and "octagon" not in critic.card.concepts  # a part of the category
+    official(tmp_path, octagon=bitmaps(2), **{TEST: bitmaps(2, 1)})
     assert family_of("quickdraw-bitmaps/test") == family_of(load_quickdraw_bitmaps(tmp_path)) == "quickdraw"
     assert family_of_card(critic.card) == "quickdraw"
-    assert TRAIN in refused(lambda: find_seen([critic], load_quickdraw_bitmaps(tmp_path)))
-    assert TRAIN in refused(lambda: check_unseen(critic.card, [TRAIN], "quickdraw-bitmaps/all"))
+    assert "octagon" in refused(lambda: find_seen([critic], load_quickdraw_bitmaps(tmp_path)))
+    assert "octagon" in refused(lambda: check_unseen(critic.card, ["octagon"], "quickdraw-bitmaps/all"))
     assert find_seen([critic], load_quickdraw_bitmaps(tmp_path, "test")).concepts == 0
 
 

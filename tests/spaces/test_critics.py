@@ -52,6 +52,12 @@ def test_the_critics_have_as_many_parameters_as_published() -> None:
     assert n_parameters(ResNet(48)) == 11_686_208
 
 
+def test_the_narrow_residual_network_is_a_fifteenth_of_the_published_one() -> None:
+    narrow = build_critic("resnet-narrow", (1, 48, 48))
+    assert n_parameters(narrow) == 788_336
+    assert narrow(torch.zeros(2, 1, 48, 48)).shape == ResNet(48)(torch.zeros(2, 1, 48, 48)).shape
+
+
 def test_conv4_sees_50_and_48_px_through_the_same_576_numbers() -> None:
     assert Conv4(50).feature.in_features == Conv4(48).feature.in_features == 576
 

@@ -117,10 +117,11 @@ def test_an_image_is_decoded_and_prepared_once_for_all_spaces(monkeypatch: pytes
         return prepare(self, images)
 
     monkeypatch.setattr(DrawingInput, "prepare", counted)
-    CountedPixels.taken.clear()
     store = CountedPixels(drawings(40))
     data = ConceptSet.of("counted", store, [f"c{i % 3}" for i in range(40)])
     spaces = [small_space(seed) for seed in range(3)]
+    assert data.fingerprint  # what features are kept under: known once, and no part of encoding
+    CountedPixels.taken.clear()
     together = encode_all(spaces, [data], device="cpu", folder=tmp_path)
     assert set(CountedPixels.taken.values()) == {1} and len(CountedPixels.taken) == 40
     assert sum(prepared) == 40
