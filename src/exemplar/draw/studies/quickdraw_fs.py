@@ -171,8 +171,22 @@ def score_known_agents(
 PAPER = "Boutin et al. 2023, "
 KEPT = KeptResult(
     title="People on QuickDraw-FS",
-    text="People's 500 drawings of each concept of QuickDraw-FS after its exemplar, on the published test set (`test`) and on "
-    "concepts of categories that no critic was trained on (`category-test`).",
+    text="People's 500 drawings of each concept of QuickDraw-FS after its exemplar: on `test` (20 concepts at random, as published; "
+    "20-way is all-way there) and on `category-test` (26 concepts of categories the critics never saw). Recognizability is in "
+    "closed form, mean over three conv4 ProtoNets; diversity and originality are by three SimCLRs; the curve, 10 bins of 50, "
+    "is by the first of each. Rank correlations over drawings (Table 8) take 100 drawings per concept, on `test`. Intervals "
+    "are over concepts and seeds; of the most diverse concept over its drawings, as if it had been chosen beforehand.\n\n"
+    "Agrees with the paper: drawings are more diverse than Omniglot's; the distance to the centre along that to the exemplar "
+    "is a line with a slope below 1, .73 on `test` beside .67, which its interval just holds. Does not: mean spread is .67 "
+    "beside .48, the largest .90 beside 1.10; recognizability at originality .75 is .83, on `category-test` .67, beside .96. "
+    "20-way accuracy is .78 and .63: the .90 and .85 we had set ourselves are not reached, nor by the paper's ResNet (.80 and "
+    ".60; one training, 127 drawings per concept, weights not shipped). What may be why, none of it tested here: our concepts "
+    "come from 76 categories, many with 1,000 drawings only, which are then one cluster, so that concepts are wider; critics "
+    "were trained on 263 classes, not on 550 concepts of 500 drawings; bitmaps come from 28 px. For the last, Omniglot's "
+    "drawings and exemplars are binarised at 28 px and brought back to 50, and the change is given.\n\n"
+    "Agents whose scores are known, 50 drawings per concept: copies must have diversity and originality 0 and recognizability "
+    "1; others and noise must be named right by chance; another drawing of the concept must score as people do; the left half "
+    "of the exemplar with the right half of another drawing must lie between copies and people in originality.",
     compute=quickdraw_fs_result,
     published={
         ("diversity", "test: people"): Number(0.48, PAPER + "App. B"),
