@@ -78,8 +78,9 @@ KEPT = KeptResult(
     text="The distance of people's drawings to their exemplar by SimCLR and ProtoNet, Euclidean and by angle (Table 8), "
     "rank correlated over drawings and over concepts' means; and the slope of the mean distance to the drawings' own "
     "centre along that to the exemplar (App. P). Intervals are over concepts, and over seeds where there are several. "
-    "The paper's data is QuickDraw-FS; ours is built from fewer drawings (`exemplar results run draw-quickdraw-fs`). Here are 20 "
-    "drawings per concept of its published test set, 20 concepts, and of Omniglot's characters 19, so that the two compare.\n\n"
+    "The paper's data is QuickDraw-FS; ours is built from fewer drawings (`exemplar results run draw-quickdraw-fs`). Here are "
+    "20 drawings per concept of its published test set, 20 concepts, and of Omniglot's characters 19, so that "
+    "the two compare.\n\n"
     "In the text of Table 8 available to us the first column is missing: we take .97 and .85 to be within a network, .62 and "
     ".66 between networks; what it counts is not said either. On QuickDraw-FS ProtoNet's two distances agree best, as "
     "published; networks agree a little more than published. The published slope lies in our interval.",

@@ -171,9 +171,10 @@ def score_known_agents(
 PAPER = "Boutin et al. 2023, "
 KEPT = KeptResult(
     title="People on QuickDraw-FS",
-    text="People's 500 drawings of each concept of QuickDraw-FS after its exemplar: on `test` (20 concepts at random, as published; "
-    "20-way is all-way there) and on `category-test` (26 concepts of categories the critics never saw). Recognizability is in "
-    "closed form, mean over three conv4 ProtoNets; diversity and originality are by three SimCLRs; the curve, 10 bins of 50, "
+    text="People's 500 drawings of each concept of QuickDraw-FS after its exemplar: on `test` (20 concepts at random, as "
+    "published; 20-way is all-way there) and on `category-test` (26 concepts of categories the critics never saw). "
+    "Recognizability is in closed form, mean over three conv4 ProtoNets; "
+    "diversity and originality are by three SimCLRs; the curve, 10 bins of 50, "
     "is by the first of each. Rank correlations over drawings (Table 8) take 100 drawings per concept, on `test`. Intervals "
     "are over concepts and seeds; of the most diverse concept over its drawings, as if it had been chosen beforehand.\n\n"
     "Agrees with the paper: drawings are more diverse than Omniglot's; the distance to the centre along that to the exemplar "
