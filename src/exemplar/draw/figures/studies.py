@@ -118,8 +118,8 @@ def show_centre(record: StudyRecord) -> list[ShownFigure]:
         ShownFigure(
             "concepts",
             plot_agreement(record.arrays["to exemplar"], record.arrays["to centre"], by_concept, **labels),
-            "One dot per concept: the mean distance of its drawings to the exemplar, and to their own centre. Both in units "
-            f"of {record.drawers.their} whole spread.",
+            "One dot per concept: the mean distance of its drawings to the exemplar, and to their own centre, of features "
+            "that are divided by each drawing's own deviation.",
         ),
         ShownFigure(
             "bins",
