@@ -56,7 +56,8 @@ def encode_drawings(
     k, n = images.shape[:2]
     critics = critics.fix(task, images, str(agents[0]), training, drawn=count_each(drawings))
     own, spaces = matched_own_rows(task, n) if with_drawers else None, (*critics.see, *critics.recognise)
-    sets: list[Images] = [task.judged_data, images.reshape(k * n, *images.shape[2:])]
+    part, exemplar, own_part = pick_needed(task.judged_data, task.exemplar, own)
+    sets: list[Images] = [part, images.reshape(k * n, *images.shape[2:])]
     if task.judged_in is not None:
         sets.append(task.judged_exemplars)
     encoded = encode_all(spaces, sets, device=device, store=store)
@@ -70,13 +71,24 @@ def encode_drawings(
         CriticFeatures(
             space.name,
             drawn.reshape(k, n, -1),
-            exemplars[0] if exemplars else data[task.exemplar],
-            None if own is None else data[own],
+            exemplars[0] if exemplars else data[exemplar],
+            None if own_part is None else data[own_part],
             seen_in_training,
         )
         for space, (data, drawn, *exemplars), seen_in_training in zip(spaces, encoded, trained, strict=True)
     )
     return _gather(features, task, critics, str(agents[0]), own)
+
+
+def pick_needed(
+    data: ConceptSet, rows: np.ndarray, more: np.ndarray | None
+) -> tuple[ConceptSet, np.ndarray, np.ndarray | None]:
+    """The images that are needed, and these rows, of any shape, among them. All of the data where most of it is needed: its
+    features are then kept for whoever asks next."""
+    needed = np.unique(rows if more is None else np.concatenate([rows.ravel(), more.ravel()]))
+    if 2 * len(needed) > len(data):
+        return data, rows, more
+    return data.subset(needed), np.searchsorted(needed, rows), None if more is None else np.searchsorted(needed, more)
 
 
 def refuse_blind(critic: str, features: np.ndarray, data: str) -> None:
@@ -97,9 +109,10 @@ def encode_own(task: DrawingTask, critics: Critics, n: int | None = None) -> Enc
             "some"
         )
     rows, spaces = own_rows(task, n), (*critics.see, *critics.recognise)
+    part, exemplar, own = pick_needed(task.data, task.exemplar, rows)
     features = tuple(
-        CriticFeatures(space.name, data[rows], data[task.exemplar], data[rows])
-        for space, (data,) in zip(spaces, encode_all(spaces, [task.data]), strict=True)
+        CriticFeatures(space.name, data[own], data[exemplar], data[own])
+        for space, (data,) in zip(spaces, encode_all(spaces, [part]), strict=True)
     )
     return _gather(features, task, critics, task.drawers, rows)
 
@@ -123,7 +136,8 @@ def _gather(
 def encode_data(data: ConceptSet, spaces: Sequence[Space], rows: np.ndarray) -> EncodedSet:
     """Some of the data's own drawings. rows: (k, n)."""
     names = tuple(space.name for space in spaces)
-    return EncodedSet(names, tuple(features[rows] for (features,) in encode_all(spaces, [data])))
+    part, chosen, _ = pick_needed(data, rows, None)
+    return EncodedSet(names, tuple(features[chosen] for (features,) in encode_all(spaces, [part])))
 
 
 def choose_rows(data: ConceptSet, n: int | None = None) -> np.ndarray:
