@@ -380,9 +380,7 @@ def test_both_splits_are_in_the_list_and_one_is_written(clusters, tmp_path):
         data = load(str(built.file(split)))
         wanted = members(built.part, split)
         assert data.concepts == tuple(built.names[wanted])
-        assert [int(key) for key in (data.maker[row] for row in range(len(data)))] == listed["key"][
-            wanted
-        ].ravel().tolist()
+        assert [data.maker[row] for row in range(len(data))] == listed["key"][wanted].ravel().tolist()
 
 
 def test_a_random_split_has_the_share_asked_for_and_its_part_to_choose_on():
@@ -531,6 +529,19 @@ def test_the_verbs_build_and_answer(drawings, tmp_path):
     assert "665" in verdicts["note"]
     assert [each["verdict"] for each in verdicts["clusters"]].count("too spread") == 3
     assert "removed too spread" in answer.text
+
+
+def test_strokes_without_keys_are_built_and_listed_too(tmp_path):
+    """Simplified files that others copied have no key_id; the same line twice is one drawing."""
+    for k, text in enumerate(words(3)):
+        unkeyed = [json.dumps({name: json.loads(line)[name] for name in ("word", "drawing")}) for line in text]
+        write(tmp_path / "in" / f"word{k}.ndjson", [unkeyed[0], *unkeyed])
+    found = cluster_folder(tmp_path / "c", tmp_path / "in", SMALL, backend=engine.Here())
+    assert (found.size.sum(axis=1) == 43).all()  # the first 44 of 45 lines, of which two are the same
+    built = build_data(tmp_path / "fs", found, BUILD)
+    with np.load(built.folder / "concepts.npz") as listed:
+        assert listed["key"].shape == (len(built.kept), 6)
+        assert all(str(key).startswith("unkeyed-") for key in listed["key"].ravel())
 
 
 # mistakes

@@ -84,7 +84,7 @@ def pick_needed(
     data: ConceptSet, rows: np.ndarray, more: np.ndarray | None
 ) -> tuple[ConceptSet, np.ndarray, np.ndarray | None]:
     """The images that are needed, and these rows, of any shape, among them. All of the data where most of it is needed: its
-    features are then kept for whoever asks next."""
+    features are then kept for the next run."""
     needed = np.unique(rows if more is None else np.concatenate([rows.ravel(), more.ravel()]))
     if 2 * len(needed) > len(data):
         return data, rows, more

@@ -34,7 +34,7 @@ SPLITS = {
     "critics-val": "concepts of category-val that are in neither test set, to choose critics on",
     "aside": "the first drawings of each category, in no concept: for the space that concepts are clustered in",
 }
-SOURCE = replace(quickdraw_bitmaps.SOURCE, name="quickdraw-fs", note="rebuilt from the bitmaps of 70 categories")
+SOURCE = replace(quickdraw_bitmaps.SOURCE, name="quickdraw-fs", note="rebuilt from the bitmaps of 69 categories")
 FAMILY = "quickdraw"
 SIZE, THRESHOLD = 48, 0.3  # px; what is ink
 N_ASIDE, N_CLUSTERED, LEAST_ASIDE = 15_000, 5_000, 5  # drawings of a category; at least one in five is set aside

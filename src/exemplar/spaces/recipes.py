@@ -280,7 +280,7 @@ def train_space(
         recipe.objective, images, steps=recipe.steps, seed=seed, folder=work, device=device, devices=devices, every=every,
         **recipe.speed_options(device, devices),
     )  # fmt: skip
-    finish(name, recipe, seed, trained, out, concepts=images.names, machine=_machine(device, devices))
+    finish(name, recipe, seed, trained, out, concepts=images.names, machine=describe_machine(device, devices))
     return trained
 
 
@@ -326,7 +326,8 @@ def finish(
     save_space(out, kept.module, card)
 
 
-def _machine(device: str, devices: int) -> str:
+def describe_machine(device: str, devices: int = 1) -> str:
+    """Where a training ran, for its card."""
     place = find_device(device)
     one = torch.cuda.get_device_name(place) if place.type == "cuda" else f"CPU, {platform.machine()}"
     return one if devices == 1 else f"{devices} × {one}"

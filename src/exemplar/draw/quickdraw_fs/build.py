@@ -241,16 +241,19 @@ def _write_images(archive: zipfile.ZipFile, shape: tuple[int, ...], blocks: Iter
 
 
 def _write_list(built: Built, seed: int, shared: np.ndarray) -> None:
-    """concepts.npz: names, categories, both splits, and the key of every drawing, the exemplar's first."""
+    """concepts.npz: names, categories, both splits, and the key of every drawing, the exemplar's first: a bitmap's hash as a
+    number, a stroke drawing's key as text."""
     everything = np.ones(len(built.kept), bool)
     keys = [parted.key[rows] for parted, rows in _chosen_rows(built, everything, seed, shared)]
-    base = 16 if built.clusters.form == "bitmaps" else 10  # hashes of bitmaps, numbers of strokes
+    key = np.array(keys)  # (k, 1 + n) text
+    if built.clusters.form == "bitmaps":
+        key = np.array([[int(hashed, 16) for hashed in row] for row in keys], dtype=np.uint64)
     content = {
         "concept": built.names,
         "category": np.array(built.clusters.words, dtype=np.str_)[built.kept[:, 0]],
         "published": built.parts[PUBLISHED],
         "by_category": built.parts[CATEGORY],
-        "key": np.array([[int(key, base) for key in row] for row in keys], dtype=np.uint64),
+        "key": key,
     }
     write_npz(built.folder / LIST, content)
 

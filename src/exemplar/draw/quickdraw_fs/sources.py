@@ -21,7 +21,7 @@ from exemplar import seeds
 from exemplar.errors import UserError, unknown
 from exemplar.files import reading
 from exemplar.images.pixels import Packed, Pixels, Plain, Resized
-from exemplar.images.quickdraw import Sketches, read_sketches
+from exemplar.images.quickdraw import UNKEYED, Sketches, read_sketches
 from exemplar.images.quickdraw_bitmaps import bitmap_hashes, read_category_bitmaps
 
 FORMS = {"strokes": ("*.ndjson", "*.ndjson.gz"), "bitmaps": ("*.npy", "*.npz")}
@@ -179,8 +179,9 @@ def read_category(
         place += len(sketches)
         if place >= stop:
             break
-    if len(set(keys)) < len(keys):
-        again = next(key for key in keys if keys.count(key) > 1)
+    keyed = [key for key in keys if not key.startswith(UNKEYED)]  # the same drawing without a key is taken once later
+    if len(set(keyed)) < len(keyed):
+        again = next(key for key in keyed if keyed.count(key) > 1)
         raise UserError(f"{category.path} has drawing {again} of {category.word} twice: keep one of them")
     return Packed(np.concatenate(blocks), (size, size)), np.array(keys, dtype=np.str_)
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import platform
 import tempfile
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import torch
 
 from exemplar.answers import Answer, format_pairs
 from exemplar.draw.quickdraw_fs.sources import (
@@ -27,7 +26,7 @@ from exemplar.images import sources
 from exemplar.images.pixels import Packed
 from exemplar.images.quickdraw_fs import N_ASIDE, N_CLUSTERED, SIZE, THRESHOLD, count_aside, draw_aside
 from exemplar.spaces.devices import find_device
-from exemplar.spaces.recipes import find_recipe, finish
+from exemplar.spaces.recipes import describe_machine, find_recipe, finish
 from exemplar.spaces.training.images import TrainingImages
 from exemplar.spaces.training.loop import train
 
@@ -48,17 +47,17 @@ def train_clustering(
     place, name = Path(out).expanduser(), f"{RECIPE}-s{seed}"
     recipe, _ = find_recipe(name)
     recipe = recipe if steps is None else recipe.for_steps(steps)
-    where = find_device(device)
+    find_device(device)
     check_folder(place)
     data = "quickdraw-bitmaps" if form == "bitmaps" else "quickdraw"
+    recipe = replace(recipe, data=(data, "set aside", None), chosen="")  # of these files, of which nothing was chosen
     files = Path(folder).expanduser() if folder is not None else sources.obtain(data)
     images = gather_aside(files, form, most)
     trained = train(
         recipe.objective, images, steps=recipe.steps, seed=seed, folder=place / "training" / name, device=device,
         every=every, **recipe.speed_options(device),
     )  # fmt: skip
-    machine = torch.cuda.get_device_name(where) if where.type == "cuda" else f"CPU, {platform.machine()}"
-    finish(name, recipe, seed, trained, place, concepts=images.names, machine=machine)
+    finish(name, recipe, seed, trained, place, concepts=images.names, machine=describe_machine(device))
     values = {
         "space": f"{out}/{name}",
         "categories": images.n_classes,
