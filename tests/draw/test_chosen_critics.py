@@ -21,10 +21,10 @@ from exemplar.spaces import seen
 from exemplar.spaces.cards import SAME_IMAGES
 from exemplar.spaces.zoo import load_card, load_space
 
-QUICKDRAW: dict[str, Any] = {"see": ["simclr-quickdraw-fs-s0"], "recognise": ["protonet-quickdraw-fs-s0"]}
+QUICKDRAW: dict[str, Any] = {"see": ["simclr-quickdraw-nearest-s0"], "recognise": ["protonet-quickdraw-parts-s0"]}
 SHIPPED = {
-    "see": [f"simclr-quickdraw-fs-s{seed}" for seed in range(3)],
-    "recognise": [f"protonet-quickdraw-fs-s{seed}" for seed in range(3)],
+    "see": [f"simclr-quickdraw-nearest-s{seed}" for seed in range(3)],
+    "recognise": [f"protonet-quickdraw-parts-s{seed}" for seed in range(3)],
 }
 GLYPHS: dict[str, Any] = {"see": ["simclr-glyphs-s0"], "recognise": ["protonet-glyphs-s0"]}
 
@@ -130,7 +130,7 @@ def quickdraw_fs(tmp_path: Path, words: list[str]) -> Path:
 
 def test_quickdraw_fs_is_of_quick_draw_and_its_concepts_are_parts_of_categories(tmp_path: Path) -> None:
     """apple-1 never matched apple."""
-    assert {"aircraft carrier", "airplane-3"} <= set(load_card("simclr-quickdraw-fs-s0").concepts)
+    assert {"aircraft carrier", "airplane-3"} <= set(load_card("simclr-quickdraw-nearest-s0").concepts)
     trained = ["aircraft carrier", "airplane"]
     data = load_npz(quickdraw_fs(tmp_path, [*trained, "no such category"]))
     critics = load_critics(data, allow_seen=True)
@@ -146,7 +146,7 @@ def test_names_that_a_critic_was_trained_on_are_a_warning_in_anyones_own_data(
 ) -> None:
     """A folder called quickdraw-js with 15 of 20 concepts seen reported 0."""
     monkeypatch.setenv("EXEMPLAR_DATA", str(tmp_path))  # nothing is there
-    trained = list(load_card("simclr-quickdraw-fs-s0").concepts)
+    trained = list(load_card("simclr-quickdraw-nearest-s0").concepts)
     data = scribbles([*trained[:15], *(f"own {k}" for k in range(5))])
     found = load_critics(data, **QUICKDRAW).find_seen(data)
     assert found.concepts is None and found.images is None

@@ -332,6 +332,13 @@ def test_the_curve_finds_the_parabola_behind_the_drawings():
     assert curve.reach == pytest.approx((0.2, 1.2))
 
 
+def test_the_curve_and_its_band_stay_within_what_a_share_can_be():
+    steep = parabola(1.2, -0.5, 0.0, spread=0.3)  # from 1.2 at 0 to −.8 at 4
+    at = steep.at(np.array([0.0, 1.0, 4.0]))
+    assert at.value == pytest.approx([1, 0.7, 0])
+    assert at.lo.min() >= 0 and at.hi.max() <= 1 and at.lo[1] < 0.7 < at.hi[1]
+
+
 def test_bins_hold_each_concepts_own_most_and_least_original_drawings():
     original = np.array([[3.0, 1.0, 2.0], [30.0, 20.0, 10.0]])
     named = np.array([[0.0, 1.0, 0.5], [0.2, 0.4, 0.6]])

@@ -278,7 +278,7 @@ def test_shipped_critics_tell_copies_people_and_noise_apart():
 def test_a_critic_that_adapts_names_what_it_is_shown_again():
     data = load("glyphs", "weak-test")
     exemplars = data.take(np.arange(0, 20 * 25, 20))  # the first drawing of each of 25 characters
-    space, card = load_space("maml-omniglot-s0"), load_card("maml-omniglot-s0")
+    space, card = load_space("maml-omniglot-released-s0"), load_card("maml-omniglot-released-s0")
     shares = sample_maml_episodes(exemplars[:, None], exemplars, space, card, 1, rng=seeds.rng("MAML"))
     assert shares.shape == (1,) and shares[0] > 0.8
     protonet = load_space("protonet-omniglot-s0"), load_card("protonet-omniglot-s0")

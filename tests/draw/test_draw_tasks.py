@@ -73,7 +73,7 @@ def test_random_exemplars_are_the_seeds(glyphs: ConceptSet) -> None:
 def test_the_default_space_follows_the_data() -> None:
     assert centre_of("omniglot/weak-test") == "simclr-omniglot-released-s0"
     assert centre_of("glyphs/all") == "simclr-glyphs-s0"
-    assert centre_of("quickdraw/strokes") == "simclr-quickdraw-fs-s0"
+    assert centre_of("quickdraw/strokes") == "simclr-quickdraw-nearest-s0"
     assert centre_of("my drawings") == "simclr-omniglot-released-s0"
 
 

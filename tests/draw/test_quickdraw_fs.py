@@ -263,6 +263,27 @@ def test_the_data_set_loads_and_its_exemplars_are_central(clusters, tmp_path):
         assert data.maker[row] == first.key[first.exemplar[c]]
 
 
+def test_the_variations_are_those_nearest_to_the_centre_in_random_order(clusters, tmp_path):
+    kept = {
+        which: build_data(tmp_path / which, clusters, replace(BUILD, keep=which)) for which in ("nearest", "random")
+    }
+    lists = {which: dict(np.load(built.folder / "concepts.npz")) for which, built in kept.items()}
+    parted = next(clusters.parts())
+    for place, cluster in enumerate((0, 1)):  # word0-1, word0-2
+        rows = np.flatnonzero(parted.cluster == cluster)
+        by_distance = parted.key[rows[parted.distance[rows].argsort()]]
+        nearest, random = (lists[which]["key"][place] for which in ("nearest", "random"))
+        assert nearest[0] == random[0] == by_distance[0]  # the exemplar
+        assert set(nearest[1:]) == set(by_distance[1:6]) != set(random[1:])
+    orders = [lists["nearest"]["key"][k, 1:].tolist() for k in range(len(lists["nearest"]["key"]))]
+    distance = {key: d for part in clusters.parts() for key, d in zip(part.key, part.distance, strict=True)}
+    assert any(
+        sorted(order, key=distance.__getitem__) != order for order in orders
+    )  # the first few are a sample of all
+    with pytest.raises(UserError, match="no way to keep variations 'near'"):
+        replace(BUILD, keep="near")
+
+
 def test_the_drawings_are_those_that_quickdraw_loads(clusters, drawings):
     whole = load_quickdraw(drawings, size=48).resized(48, binarise=0.3)
     for parted in clusters.parts():

@@ -68,7 +68,7 @@ def test_a_request_takes_the_datas_own_or_names_a_space(tmp_path: Path) -> None:
 def test_real_concepts_are_scored_from_the_command_line(real_data: Any, exemplar: Any, tmp_path: Path) -> None:
     folder = real_data("quickdraw-fs").resolve()
     words = ("draw", "score", "copies", "--data", "quickdraw-fs", "--n", "5", "--no-people", "--concepts", "4")
-    critics = ("--see", "simclr-quickdraw-fs-s0", "--recognise", "protonet-quickdraw-fs-s0")
+    critics = ("--see", "simclr-quickdraw-nearest-s0", "--recognise", "protonet-quickdraw-parts-s0")
     place = {"EXEMPLAR_DATA": str(folder.parent), "EXEMPLAR_CACHE": str(tmp_path / "cache")}
     said = exemplar(*words, *critics, cwd=tmp_path, env=place)
     assert said.code == 0, said.err
@@ -85,7 +85,7 @@ def test_real_concepts_are_scored_from_the_command_line(real_data: Any, exemplar
 def trained_on(*concepts: str, data: str = "quickdraw-fs/critics") -> Any:
     from dataclasses import replace
 
-    space = load_space("simclr-quickdraw-fs-s0")
+    space = load_space("simclr-quickdraw-nearest-s0")
     return replace(space, card=replace(space.card, concepts=concepts, data=data))
 
 
@@ -126,8 +126,8 @@ def test_the_critics_that_ship_have_seen_nothing_of_what_is_tested() -> None:
     tested = {split: concepts.concept[concepts.members(split)] for split in ("test", "category-test")}
     critics = load_critics("quickdraw-fs/test")
     assert critics.names == {
-        "see": [f"simclr-quickdraw-fs-s{seed}" for seed in range(3)],
-        "recognise": [f"protonet-quickdraw-fs-s{seed}" for seed in range(3)],
+        "see": [f"simclr-quickdraw-nearest-s{seed}" for seed in range(3)],
+        "recognise": [f"protonet-quickdraw-parts-s{seed}" for seed in range(3)],
     }
     for names in critics.names.values():
         for name in names:

@@ -297,7 +297,7 @@ def test_where_there_is_no_file_it_says_which_and_how_to_fetch_one(
 
 
 def test_they_are_of_the_family_quickdraw_whose_critics_know_its_training_categories(tmp_path: Path) -> None:
-    critic = load_space("simclr-quickdraw-fs-s0")
+    critic = load_space("simclr-quickdraw-nearest-s0")
     assert "octagon-1" in critic.card.concepts and "octagon" not in critic.card.concepts  # a part of the category
     official(tmp_path, octagon=bitmaps(2), **{TEST: bitmaps(2, 1)})
     assert family_of("quickdraw-bitmaps/test") == family_of(load_quickdraw_bitmaps(tmp_path)) == "quickdraw"

@@ -55,8 +55,8 @@ def test_the_list_names_spaces_stages_and_recipes(exemplar: Any) -> None:
     text = exemplar("spaces", "list").out
     assert all(name in text for name in list_spaces()) and "efficientnet-lite0/" in text
     layer = {space["name"]: space["layer"] for space in found["spaces"]}
-    assert layer[CRITIC] == "feature" and layer["maml-omniglot-s0"] is None  # which encode would refuse
-    (maml,) = (line for line in text.splitlines() if line.startswith("maml-omniglot-s0"))
+    assert layer[CRITIC] == "feature" and layer["maml-omniglot-released-s0"] is None  # which encode would refuse
+    (maml,) = (line for line in text.splitlines() if line.startswith("maml-omniglot-released-s0"))
     assert "adapted to tasks" in maml and "feature" not in maml
 
 
@@ -314,7 +314,7 @@ def test_a_damaged_space_of_ones_own(exemplar: Any, drawings: Path, tmp_path: Pa
         case "truncated":
             weights.write_bytes(weights.read_bytes()[:-1000])
         case "another network's":
-            weights.write_bytes((shipped() / "simclr-quickdraw-fs-s0.safetensors").read_bytes())
+            weights.write_bytes((shipped() / "simclr-quickdraw-nearest-s0.safetensors").read_bytes())
         case "another space's":
             weights.write_bytes((shipped() / "protonet-omniglot-s1.safetensors").read_bytes())
         case "no weights":

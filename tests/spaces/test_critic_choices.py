@@ -123,11 +123,11 @@ def test_what_ships_is_what_the_rule_chooses_among_the_kept_candidates() -> None
     assert background.objective == ProtoNet() and background.steps == 16_000
     assert chosen["MAML"] == ("inner rate 0.1",) and RECIPES["maml-omniglot-released"].objective == Maml()
     assert chosen["SimCLR of Quick, Draw!"] == ("released views", "rate 3e-4", "16,000 steps")
-    sketches = RECIPES["simclr-quickdraw-fs"]
+    sketches = RECIPES["simclr-quickdraw-nearest"]
     assert sketches.objective == RECIPES["simclr-quickdraw-clusters"].objective and sketches.steps == 16_000
     assert (sketches.objective.views, sketches.objective.learning_rate) == ("coded", 3e-4)  # type: ignore[attr-defined]
     assert chosen["ProtoNet of QuickDraw-FS"] == ("conv4", "a view per drawing", "trained after any drawing")
-    concepts = RECIPES["protonet-quickdraw-fs"]
+    concepts = RECIPES["protonet-quickdraw-parts"]
     assert concepts.exemplars is None
     assert concepts.objective == ProtoNet(views="coded", threshold=0.3, halve_after=16)
 

@@ -155,9 +155,9 @@ def test_a_shipped_space_keeps_its_promises(name: str) -> None:
 
 
 def test_a_network_that_normalises_by_the_batch_has_no_features_of_an_image() -> None:
-    space = load_space("maml-omniglot-s0")
+    space = load_space("maml-omniglot-released-s0")
     for n in (1, 5):
-        with pytest.raises(UserError, match="maml-omniglot-s0 normalises by the batch"):
+        with pytest.raises(UserError, match="maml-omniglot-released-s0 normalises by the batch"):
             space.encode(images_for(space, n), device="cpu")
 
 
@@ -277,14 +277,14 @@ def test_the_card_of_a_backbone_says_its_steps_and_a_resume_with_others_is_anoth
 
 
 def test_the_residual_protonet_of_quickdraw_can_be_trained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    recipe, other = RECIPES["protonet-quickdraw-fs-resnet"], RECIPES["protonet-quickdraw-fs"]
+    recipe, other = RECIPES["protonet-quickdraw-parts-resnet"], RECIPES["protonet-quickdraw-parts"]
     objective = replace(other.objective, network="resnet", halve_after=9)  # type: ignore[type-var]
     assert recipe == replace(other, objective=objective, steps=8_000, chosen=recipe.chosen)
     given_images(monkeypatch, dots(60, 2, (8, 8)))
-    train_space("protonet-quickdraw-fs-resnet-s1", tmp_path, device="cpu", steps=1)
-    card = load_card("protonet-quickdraw-fs-resnet-s1", tmp_path)
+    train_space("protonet-quickdraw-parts-resnet-s1", tmp_path, device="cpu", steps=1)
+    card = load_card("protonet-quickdraw-parts-resnet-s1", tmp_path)
     assert (card.architecture, card.seed, card.training["steps"]) == ("resnet", 1, 1)
-    space = load_space("protonet-quickdraw-fs-resnet-s1", folder=tmp_path)
+    space = load_space("protonet-quickdraw-parts-resnet-s1", folder=tmp_path)
     assert space.encode(load("glyphs", "weak-test").take(np.arange(2)), device="cpu").shape == (2, 256)
 
 

@@ -68,6 +68,7 @@ __all__ = [
     "cluster_quickdraw",
     "compare",
     "compute_scores",
+    "divide_quickdraw",
     "encode_drawings",
     "family_medians",
     "fit_reference",
@@ -354,6 +355,7 @@ def build_quickdraw(
     max_spread: Annotated[str, Option(f"Mean distance to the centre, at most; {FIT}.")] = "fit",
     min_distance: Annotated[str, Option(f"Between two centres, at least; {FIT}.")] = "fit",
     variations: Annotated[int, Option("Drawings kept of a concept besides its exemplar.", low=1)] = 500,
+    keep: Annotated[str, Option("Which drawings of a cluster: nearest to its centre, or random.")] = "nearest",
     split: Annotated[
         str, Option("published, concepts at random; or category, no category of a test concept in training.")
     ] = "published",
@@ -367,7 +369,32 @@ def build_quickdraw(
     from exemplar.draw.quickdraw_fs.building import build_from_clusters
 
     return build_from_clusters(
-        clusters, out, smallest, max_spread, min_distance, variations, split, train_share, drop, picture, seed
+        clusters, out, smallest, max_spread, min_distance, variations, keep, split, train_share, drop, picture, seed
+    )
+
+
+@verb
+def divide_quickdraw(
+    clusters: Annotated[Place, Option("The folder that `cluster` wrote.", positional=True)],
+    built: Annotated[Place, Option("The folder that `build` wrote: its test sets are left out.", positional=True)],
+    out: Annotated[Place, Option("The run's folder; one that was stopped resumes there.")] = Path("quickdraw-parts"),
+    each: Annotated[int, Option("Drawings of a part, before the outermost are left out.", low=1)] = 200,
+    smallest: Annotated[int, Option("A part of fewer drawings is left out.", low=1)] = 60,
+    share: Annotated[float, Option("Of a part's drawings that are kept, the nearest to its centre.")] = 0.7,
+    device: Annotated[str, Option("cpu, cuda or cuda:N; a GPU wants --engine here.")] = "cpu",
+    engine: Engine = "pool",
+    workers: Workers = None,
+    address: Address = None,
+    seed: Seed = 0,
+) -> Answer:
+    """Divide the clusters that are in no test set into smaller ones: classes to train a critic of QuickDraw-FS on."""
+    from exemplar.draw.quickdraw_fs import load_clusters
+    from exemplar.draw.quickdraw_fs.dividing import DivideConfig, divide_clusters
+
+    backend, place = make_backend(engine, workers, address), Path(clusters).expanduser()
+    config = DivideConfig(each, smallest, share, device=device)
+    return divide_clusters(
+        Path(out).expanduser(), load_clusters(place), Path(built).expanduser(), config, seed=seed, backend=backend
     )
 
 

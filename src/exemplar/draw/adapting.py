@@ -27,7 +27,7 @@ def sample_maml_episodes(
     says for how many ways and steps. It sees an episode's drawings together, as in training.
     """
     if card.architecture != "maml":
-        raise UserError(f"{space.name} does not adapt to tasks: give a MAML space, such as maml-omniglot-s0")
+        raise UserError(f"{space.name} does not adapt to tasks: give a MAML space, such as maml-omniglot-released-s0")
     k, n = drawings.shape[:2]
     classes = sample_classes(k, int(card.config["ways"]), episodes, rng)
     chosen = rng.integers(0, n, classes.shape)

@@ -29,9 +29,9 @@ DEFAULTS = {
     ),
     "glyphs": DefaultCritics("simclr-glyphs", "protonet-glyphs", "simclr-glyphs-s0", "glyphs"),
     "quickdraw": DefaultCritics(
-        "simclr-quickdraw-fs",
-        "protonet-quickdraw-fs",
-        "simclr-quickdraw-fs-s0",
+        "simclr-quickdraw-nearest",
+        "protonet-quickdraw-parts",
+        "simclr-quickdraw-nearest-s0",
         "Quick, Draw!",
         "the shipped ProtoNet is a conv4, not the ResNet of the paper",
     ),

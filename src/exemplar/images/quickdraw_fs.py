@@ -12,6 +12,7 @@ from functools import cache
 from importlib import resources
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -32,6 +33,7 @@ SPLITS = {
     "category-val": "concepts of some of category-train's categories, to choose on",
     "critics": "concepts in neither test set, and categories that have no concept, none of that quarter: for critics of both",
     "critics-val": "concepts of category-val that are in neither test set, to choose critics on",
+    "critics-parts": "clusters in neither test set, divided into smaller ones, and categories without any: for ProtoNets",
     "aside": "the first drawings of each category, in no concept: for the space that concepts are clustered in",
 }
 SOURCE = replace(quickdraw_bitmaps.SOURCE, name="quickdraw-fs", note="rebuilt from the bitmaps of 69 categories")
@@ -69,6 +71,24 @@ def read_concepts() -> ConceptList:
         )
 
 
+@dataclass(frozen=True, eq=False)
+class PartList:
+    """name, category: (k,) text; size: (k,) drawings of each part; key: (n,) uint64, part after part, the hash of each drawing's
+    bitmap, the nearest to the part's centre first."""
+
+    name: np.ndarray
+    category: np.ndarray
+    size: np.ndarray
+    key: np.ndarray
+
+
+@cache
+def read_parts() -> PartList:
+    """The smaller clusters: `exemplar draw quickdraw-fs divide` wrote them."""
+    with resources.files("exemplar.images").joinpath("quickdraw_fs_parts.npz").open("rb") as file, np.load(file) as stored:
+        return PartList(**{name: stored[name] for name in ("name", "category", "size", "key")})
+
+
 def count_aside(n: int, most: int = N_ASIDE, clustered: int = N_CLUSTERED) -> int:
     """Of n drawings of a category, how many are set aside: all but those that are clustered, but never less than a fifth, and
     `most` at most.
@@ -86,21 +106,23 @@ def in_category_test(word: str) -> bool:
 
 def load_quickdraw_fs(folder: Path, split: str = "test") -> ConceptSet:
     """48 px, binarised at 0.3; groups are categories, makers the drawings' hashes. Each concept comes with its exemplar, but in
-    `critics` and `aside`, where there are whole categories too. folder: with the official bitmaps, whatever else is in it."""
+    `critics`, `critics-parts` and `aside`, where there are whole categories too. folder: with the official bitmaps, whatever else is in it."""
     if split not in SPLITS:
         raise unknown("split of quickdraw-fs", split, SPLITS)
     name = f"quickdraw-fs/{split}"
     if split == "aside":
         return gather(name, draw_aside(folder))
     concepts = read_concepts()
+    if split == "critics-parts":
+        parts = read_parts()
+        keys = np.split(parts.key, np.cumsum(parts.size)[:-1])
+        return _with_others(name, folder, {*concepts.category, *parts.category}, parts.name, parts.category, keys)
     wanted = concepts.members(split)
+    listed = concepts.concept[wanted], concepts.category[wanted], list(concepts.key[wanted])
     if split == "critics":
-        from exemplar.images.quickdraw_others import draw_others
-
-        others = draw_others(folder, set(concepts.category.tolist()))
-        return gather(name, chain(find_drawings(folder, concepts, wanted), others))
+        return _with_others(name, folder, set(concepts.category), *listed)
     n = concepts.key.shape[1]
-    bits = np.concatenate([drawings.bits for _, drawings in find_drawings(folder, concepts, wanted)])
+    bits = np.concatenate([drawings.bits for _, drawings in find_drawings(folder, *listed)])
     return ConceptSet.of(
         name,
         Packed(bits, (SIZE, SIZE)),
@@ -112,28 +134,35 @@ def load_quickdraw_fs(folder: Path, split: str = "test") -> ConceptSet:
     )
 
 
-def find_drawings(folder: Path, concepts: ConceptList, wanted: np.ndarray) -> list[tuple[str, Packed]]:
-    """Each wanted concept, in the list's order, with its drawings, the exemplar first; an error names what is not there.
+def _with_others(name: str, folder: Path, known: set[str], *listed: Any) -> ConceptSet:
+    """What is listed, as `find_drawings` takes it, and whole categories of which nothing is known."""
+    from exemplar.images.quickdraw_others import draw_others
 
-    wanted: (k,) bool."""
+    return gather(name, chain(find_drawings(folder, *listed), draw_others(folder, known)))
+
+
+def find_drawings(
+    folder: Path, names: np.ndarray, categories: np.ndarray, keys: list[np.ndarray]
+) -> list[tuple[str, Packed]]:
+    """Each of these, in their order, with its drawings in the order of their keys; an error names what is not there.
+
+    names, categories: (k,) text; keys: of each, the hashes of its drawings."""
     found: dict[str, Packed] = {}
-    asked = sorted(set(concepts.category[wanted].tolist()) & set(find_categories(folder)))
+    asked = sorted(set(categories.tolist()) & set(find_categories(folder)))
     for word, images in read_category_bitmaps(folder, asked):
         hashes = bitmap_hashes(images)
         order = np.argsort(hashes)
-        for place in np.flatnonzero(wanted & (concepts.category == word)):
-            key = concepts.key[place]
-            rows = order[np.searchsorted(hashes, key, sorter=order).clip(max=len(hashes) - 1)]
-            if np.array_equal(hashes[rows], key):
-                found[str(concepts.concept[place])] = at_full_size(Plain(images[rows]))
-    names = concepts.concept[wanted].tolist()
-    if missing := [name for name in names if name not in found]:
-        word = str(concepts.category[concepts.concept == missing[0]][0])
+        for place in np.flatnonzero(categories == word):
+            rows = order[np.searchsorted(hashes, keys[place], sorter=order).clip(max=len(hashes) - 1)]
+            if np.array_equal(hashes[rows], keys[place]):
+                found[str(names[place])] = at_full_size(Plain(images[rows]))
+    if missing := [name for name in names.tolist() if name not in found]:
+        word = str(categories[names == missing[0]][0])
         raise UserError(
             f"{folder} lacks drawings of {len(missing)} concepts of QuickDraw-FS ({shortened(missing, 3)}): put the official "
             f"{word}.npy there, or run `exemplar data fetch quickdraw-bitmaps --part '{word}'`"
         )
-    return [(name, found[name]) for name in names]
+    return [(name, found[name]) for name in names.tolist()]
 
 
 def at_full_size(images: Pixels) -> Packed:

@@ -20,6 +20,7 @@ INPUTS: dict[str, type[Input]] = {"drawing": DrawingInput, "photo": PhotoInput}
 # Data sets that are the same images under the same names, split or drawn in another way
 SAME_IMAGES = {"fc100": "cifar-fs", "quickdraw-bitmaps": "quickdraw", "quickdraw-fs": "quickdraw"}
 STEM = re.compile(r"-\d+$")  # a concept of QuickDraw-FS is a part of a category: apple-1 of apple
+PART = re.compile(r"/\d+$")  # and may be divided again: apple-1/2
 
 
 @dataclass(frozen=True)
@@ -114,19 +115,26 @@ def read_room(path: Path) -> str:
 
 
 def names_seen(card: Card, concepts: Iterable[str], *, listed: bool = True) -> set[str]:
-    """Which of these concepts a space was trained on, by their names. A concept of QuickDraw-FS is a part of a category and is
-    seen with the whole; a category is seen with any part; parts of one category are different concepts where both are the
-    catalogue's (listed), and in a set that somebody else has clustered they may be the same."""
-    known = set(card.concepts)
-    if _family(card.data) != "quickdraw":
-        return known.intersection(concepts)
-    categories = {STEM.sub("", name) for name in known}
+    """Which of these concepts a space was trained on, by their names; listed: whether both are the catalogue's."""
+    return same_names(card.concepts, concepts, card.data, listed=listed)
 
-    def is_seen(name: str) -> bool:
-        stem = STEM.sub("", name)
-        return (name in known or stem in known or name in categories) if listed else stem in categories
 
-    return set(filter(is_seen, concepts))
+def same_names(known: Iterable[str], concepts: Iterable[str], data: str, *, listed: bool = True) -> set[str]:
+    """Which of these concepts are among those that are known, by their names. A concept of QuickDraw-FS is a part of a category
+    and is known with the whole; a category is known with any part; parts of one category are different concepts where both are
+    the catalogue's (listed), and in a set that somebody else has clustered they may be the same; a concept that was divided
+    again is known with any of its parts."""
+    if _family(data) != "quickdraw":
+        return set(known).intersection(concepts)
+    whole = {PART.sub("", name) for name in known}
+    categories = {STEM.sub("", name) for name in whole}
+
+    def is_known(name: str) -> bool:
+        concept = PART.sub("", name)
+        stem = STEM.sub("", concept)
+        return (concept in whole or stem in whole or concept in categories) if listed else stem in categories
+
+    return set(filter(is_known, concepts))
 
 
 def check_unseen(card: Card, concepts: Iterable[str], data: str, *, allow_seen: bool = False) -> int:

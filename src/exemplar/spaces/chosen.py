@@ -26,7 +26,6 @@ MAML = (
     "The inner rate .1 was chosen on omniglot/weak-val among .01, .1 and .4, one training of 1,000 steps each without "
     "it; nothing else was chosen."
 )
-MAML_SHORT = f"{MAML} The length is what one session's GPU time gave all four trainings; it was not chosen by accuracy."
 BACKGROUND = (
     "Rate 1e-3, no ReLU and 16,000 steps, as before, stayed on omniglot/background-val: within noise of the best of "
     "rates 3e-4, 1e-3, 3e-3 with and without the ReLU at 8,000 and 16,000 steps, all trained without it."
@@ -37,14 +36,12 @@ QUICKDRAW_CLUSTERS = (
     "8,000 steps). Chosen to cluster by, not to score with."
 )
 QUICKDRAW_SIMCLR = (
-    "Views, rate and length are Omniglot's, chosen on its weak-val; on quickdraw/val, by networks trained without it on other "
-    "drawings of Quick, Draw!, they were better than the text's views at 1e-3 for 8,000 steps; no more was tried."
+    "Views, rate and network were chosen on quickdraw-fs/critics-val among the released moderate, light and strong views, rates "
+    "3e-4 and 1e-3, and a conv4, by networks trained without its categories; the length was not chosen."
 )
 QUICKDRAW_PROTONET = (
-    "Of a conv4 and a narrow ResNet whose support is any drawing, and a narrow ResNet whose support is the exemplar, the "
-    "first was best on quickdraw-fs/critics-val, by networks trained without it; all three are within noise. Poses per class, "
-    "as published, were worse there. Length and rate were not chosen."
+    "What the classes are was chosen on quickdraw-fs/critics-val, by networks trained without its categories: clusters divided "
+    "into smaller ones, rather than concepts, and any drawing as support; poses per class, as published, were worse there. "
+    "Length and rate were not chosen."
 )
-QUICKDRAW_RESNET = (
-    "Nothing was chosen: the published network by the recipe that was chosen for the small ones, half as long."
-)
+QUICKDRAW_RESNET = "Nothing was chosen: the published network by the recipe that was chosen for the small one."

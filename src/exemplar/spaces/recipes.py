@@ -37,6 +37,7 @@ OMNIGLOT, GLYPHS = ("omniglot", "weak-train", "weak-test"), ("glyphs", "weak-tra
 BACKGROUND = ("omniglot", "background", "evaluation")
 ALL_OF_OMNIGLOT, ALL_OF_BACKGROUND = ("omniglot", "weak-train", None), ("omniglot", "background", None)
 QUICKDRAW_ASIDE, QUICKDRAW_FS = ("quickdraw-fs", "aside", None), ("quickdraw-fs", "critics", None)
+QUICKDRAW_PARTS = ("quickdraw-fs", "critics-parts", None)
 SEEDS = 2**32  # a seed is one of so many
 CIFAR_FS, FC100 = ("cifar-fs", "train", "val"), ("fc100", "train", "val")
 
@@ -99,7 +100,6 @@ RELEASED_PROTONET = Recipe(
     ProtoNet(), ALL_OF_OMNIGLOT, steps=23_000, exemplars="simclr-omniglot-released-s0", chosen=chosen.PROTONET
 )
 RELEASED_MAML = replace(RELEASED_PROTONET, objective=Maml(), steps=4_000, chosen=chosen.MAML)
-SHORT_MAML = replace(RELEASED_MAML, steps=1_250, chosen=chosen.MAML_SHORT)
 SKETCHES = SimClr(network="conv3-wide-linear", threshold=0.3)  # the paper's network for Quick, Draw!
 QUICKDRAW_CLUSTERS = Recipe(
     replace(SKETCHES, views="coded", learning_rate=3e-4),
@@ -110,19 +110,29 @@ QUICKDRAW_CLUSTERS = Recipe(
     chosen=chosen.QUICKDRAW_CLUSTERS,
 )
 QUICKDRAW_SIMCLR = replace(QUICKDRAW_CLUSTERS, data=QUICKDRAW_FS, chosen=chosen.QUICKDRAW_SIMCLR)
-SKETCH_PROTONET = ProtoNet(views="coded", threshold=0.3, halve_after=16)  # every drawing has a view of its own
+SKETCH_PROTONET = ProtoNet(views="coded", threshold=0.3, halve_after=9)  # every drawing has a view of its own
 QUICKDRAW_PROTONET = replace(
     QUICKDRAW_SIMCLR,
     objective=SKETCH_PROTONET,
-    steps=15_000,
+    data=QUICKDRAW_PARTS,
+    steps=8_000,
     chosen=chosen.QUICKDRAW_PROTONET,
 )
-QUICKDRAW_RESNET = replace(  # the published network
+QUICKDRAW_POSES = replace(  # as published: the exemplar as support, and a pose of its own tells each class from the others
     QUICKDRAW_PROTONET,
-    objective=replace(SKETCH_PROTONET, network="resnet", halve_after=9),
-    steps=8_000,
-    chosen=chosen.QUICKDRAW_RESNET,
+    objective=ProtoNet(new_classes="quickdraw-protonet", halve_after=9),
+    data=QUICKDRAW_FS,
+    exemplars="simclr-quickdraw-clusters-s0",
+    chosen="",
 )
+
+
+def _resnet(recipe: Recipe) -> Recipe:
+    """By the same recipe, the network that was published."""
+    assert isinstance(recipe.objective, ProtoNet)
+    return replace(recipe, objective=replace(recipe.objective, network="resnet"), chosen=chosen.QUICKDRAW_RESNET)
+
+
 WRN = Recipe(Pretraining(), CIFAR_FS, steps=10_000, size=32, threshold=None)
 
 
@@ -139,8 +149,7 @@ RECIPES = {
         RELEASED_PROTONET, exemplars=None
     ),  # any drawing as support, another one each time
     "maml-omniglot-released": RELEASED_MAML,
-    "maml-omniglot-short": SHORT_MAML,
-    "maml-omniglot-short-relu": replace(SHORT_MAML, objective=Maml(network="conv4")),
+    "maml-omniglot-released-relu": replace(RELEASED_MAML, objective=Maml(network="conv4")),
     # for the official one-shot runs, whose characters are all in `evaluation` and whose support is any drawing
     "protonet-omniglot-background-chosen": replace(
         RELEASED_PROTONET, data=ALL_OF_BACKGROUND, exemplars=None, steps=16_000, chosen=chosen.BACKGROUND
@@ -154,29 +163,15 @@ RECIPES = {
     "protonet-omniglot": PROTONET,
     "protonet-omniglot-relu": replace(PROTONET, objective=ProtoNet(network="conv4")),
     "protonet-omniglot-background": replace(PROTONET, data=BACKGROUND, exemplars=None, steps=16_000),
-    "maml-omniglot": replace(PROTONET, objective=Maml(), steps=4_000),
     "simclr-glyphs": replace(SIMCLR, data=GLYPHS, chosen=""),
     "protonet-glyphs": replace(PROTONET, data=GLYPHS, exemplars="simclr-glyphs-s0", chosen=""),
     "simclr-quickdraw-clusters": QUICKDRAW_CLUSTERS,  # what QuickDraw-FS is clustered by
-    "simclr-quickdraw-fs": QUICKDRAW_SIMCLR,
-    "protonet-quickdraw-fs": QUICKDRAW_PROTONET,
-    "protonet-quickdraw-fs-narrow": replace(
-        QUICKDRAW_PROTONET, objective=replace(SKETCH_PROTONET, network="resnet-narrow"), chosen=""
-    ),
-    "protonet-quickdraw-fs-resnet": QUICKDRAW_RESNET,
-    # as published: the exemplar as support, and each class has a pose of its own, which tells it from the others
-    "protonet-quickdraw-fs-poses": replace(
-        QUICKDRAW_PROTONET,
-        objective=ProtoNet(new_classes="quickdraw-protonet", halve_after=16),
-        exemplars="simclr-quickdraw-clusters-s0",
-        chosen="",
-    ),
-    "protonet-quickdraw-fs-resnet-poses": replace(
-        QUICKDRAW_RESNET,
-        objective=ProtoNet(network="resnet", new_classes="quickdraw-protonet", halve_after=9),
-        exemplars="simclr-quickdraw-clusters-s0",
-        chosen="",
-    ),
+    "simclr-quickdraw-nearest": QUICKDRAW_SIMCLR,
+    "protonet-quickdraw-parts": QUICKDRAW_PROTONET,
+    "protonet-quickdraw-parts-resnet": _resnet(QUICKDRAW_PROTONET),
+    "protonet-quickdraw-concepts": replace(QUICKDRAW_PROTONET, data=QUICKDRAW_FS, chosen=""),
+    "protonet-quickdraw-poses": QUICKDRAW_POSES,
+    "protonet-quickdraw-poses-resnet": _resnet(QUICKDRAW_POSES),
     "wrn28-4-cifar-fs": WRN,
     "wrn28-4-cifar-fs-unmixed": replace(WRN, objective=Pretraining(mixed=0.0)),  # what mix-up is compared with
     "wrn28-10-cifar-fs": replace(WRN, objective=Pretraining(backbone="wrn28-10")),
@@ -225,6 +220,7 @@ def make_images(recipe: Recipe, *, device: str = "auto") -> TrainingImages:
     """
     from exemplar.engine import progress
     from exemplar.images.catalogue import load
+    from exemplar.spaces.cards import same_names
     from exemplar.spaces.encoding import encode_kept
     from exemplar.spaces.exemplars import central_exemplars
     from exemplar.spaces.zoo import load_space
@@ -238,7 +234,8 @@ def make_images(recipe: Recipe, *, device: str = "auto") -> TrainingImages:
         for split in reversed(splits):
             data = load(name, split, size=recipe.size if name == "quickdraw" else None)
             if recipe.apart and (held_out := parts[-1]) is not None:
-                data = data.only(concepts=sorted(set(data.concepts) - set(held_out.names)))
+                same = same_names(held_out.names, data.concepts, data.name, listed=False)  # whole categories of sketches
+                data = data.only(concepts=sorted(set(data.concepts) - same))
             data = data.resized(recipe.size, binarise=recipe.threshold)
             rows = data.exemplars
             if rows is None and space is not None:

@@ -54,9 +54,10 @@ class Curve:
         )
 
     def at(self, originality: np.ndarray) -> Estimate:
-        """The curve, and its band, at places (g,)."""
+        """The curve, and its band, at places (g,); cut off at 0 and 1, between which a share lies and a polynomial need not."""
         powers = _powers(np.asarray(originality, dtype=np.float64))
-        return stats.interval(self.replicates @ powers.T, powers @ self.coefficients, n=self.n_concepts)
+        replicates, value = (np.clip(each, 0, 1) for each in (self.replicates @ powers.T, powers @ self.coefficients))
+        return stats.interval(replicates, value, n=self.n_concepts)
 
     def arrays(self, prefix: str = "curve_") -> dict[str, np.ndarray]:
         """Everything, for an npz; `of_arrays` takes it back. With the fit and its band at GRID places, ready to be drawn."""

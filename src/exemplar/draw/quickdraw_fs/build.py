@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -34,6 +34,8 @@ from exemplar.runs import open_run, write_json
 COMMAND = "draw quickdraw-fs build"
 SPLITS = (TRAIN, VAL, TEST)
 LIST = "concepts.npz"
+NEAREST, RANDOM = "nearest", "random"
+WHICH = (NEAREST, RANDOM)
 PAPER = "the paper's 665 concepts come from 345 categories × 5,000 drawings, which need the full public files"
 
 
@@ -41,12 +43,14 @@ PAPER = "the paper's 665 concepts come from 345 categories × 5,000 drawings, wh
 class BuildConfig:
     """The paper's settings of steps 5 to 8.
 
-    n_variations: kept of each concept besides its exemplar; split: "published", concepts at random, or "category"; train_share:
-    of the concepts, of the published split; drop: names of clusters that a person removes.
+    n_variations: kept of each concept besides its exemplar; keep: which of the cluster's, those "nearest" to its centre or some
+    at "random" (the paper does not say); split: "published", concepts at random, or "category"; train_share: of the concepts, of
+    the published split; drop: names of clusters that a person removes.
     """
 
     filters: Filters = field(default_factory=Filters)
     n_variations: int = 500
+    keep: str = NEAREST
     split: str = PUBLISHED
     train_share: float = 550 / 665
     drop: tuple[str, ...] = ()
@@ -59,6 +63,8 @@ class BuildConfig:
                 f"An exemplar and {self.n_variations} variations are more than the smallest cluster may have "
                 f"({self.filters.smallest}): raise --smallest, or keep fewer"
             )
+        if self.keep not in WHICH:
+            raise unknown("way to keep variations", self.keep, WHICH)
         if not 0 < self.train_share < 1:
             raise UserError(f"The share of concepts for training must lie between 0 and 1, got {self.train_share}.")
 
@@ -147,7 +153,7 @@ def _hashes(parted: Parted) -> np.ndarray:
     return np.array([seeds.seed("drawing", row) for row in parted.drawings.bits], dtype=np.uint64)
 
 
-def _usable(parted: Parted, shared: np.ndarray) -> np.ndarray:
+def usable_rows(parted: Parted, shared: np.ndarray) -> np.ndarray:
     """(n,) bool: which drawings no other category has."""
     return ~np.isin(_hashes(parted), shared) if len(shared) else np.ones(len(parted.cluster), bool)
 
@@ -157,7 +163,7 @@ def _apply(folder: Path, clusters: Clusters, config: BuildConfig, seed: int, sha
     for name in config.drop:
         if name not in names:
             raise unknown("cluster", name, names)
-    usable = (np.bincount(parted.cluster[_usable(parted, shared)], minlength=k) for parted in clusters.parts())
+    usable = (np.bincount(parted.cluster[usable_rows(parted, shared)], minlength=k) for parted in clusters.parts())
     size = np.stack(list(usable)) if len(shared) else clusters.size
     numbers = (size, clusters.spread, clusters.between)
     filters = fit_filters(*numbers, config.filters)
@@ -187,19 +193,23 @@ def _chosen_rows(
     for place, parted in enumerate(built.clusters.parts()):
         if not (rows == place).any():
             continue
-        usable = _usable(parted, shared)
+        usable = usable_rows(parted, shared)
         for cluster in columns[rows == place]:
-            yield parted, _chosen(parted, int(cluster), usable, built.config.n_variations, seed)
+            yield parted, _chosen(parted, int(cluster), usable, built.config, seed)
 
 
-def _chosen(parted: Parted, cluster: int, usable: np.ndarray, n: int, seed: int) -> np.ndarray:
-    """(1 + n,) rows: the exemplar, the drawing nearest to the centre, then n others of the cluster at random."""
+def _chosen(parted: Parted, cluster: int, usable: np.ndarray, config: BuildConfig, seed: int) -> np.ndarray:
+    """(1 + n,) rows: the exemplar, the drawing nearest to the centre, then n others of the cluster. They are in random order,
+    so that the first few are a sample of all."""
     rows = np.flatnonzero((parted.cluster == cluster) & usable)
     exemplar = parted.exemplar[cluster]
     if not usable[exemplar]:  # another category has it: the next nearest
         exemplar = rows[parted.distance[rows].argmin()]
+    rows = rows[rows != exemplar]
+    if config.keep == NEAREST:
+        rows = rows[parted.distance[rows].argsort(kind="stable")][: config.n_variations]
     rng = seeds.rng("quickdraw-fs drawings", parted.word, cluster, seed)
-    return np.append(exemplar, rng.permutation(rows[rows != exemplar])[:n])
+    return np.append(exemplar, rng.permutation(rows)[: config.n_variations])
 
 
 def _write_split(built: Built, split: str, seed: int, shared: np.ndarray) -> None:
@@ -216,28 +226,31 @@ def _write_split(built: Built, split: str, seed: int, shared: np.ndarray) -> Non
                 yield parted.drawings.take(rows)
                 advance()
 
-    with whole_file(built.file(split)) as part, zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as archive:
-        side = next(built.clusters.parts()).drawings.shape
-        _write_images(archive, (len(names) * n, *side), blocks())
-        labels = {
+    def labels() -> dict[str, np.ndarray]:
+        return {
             "concept": np.repeat(names, n),
             "group": np.repeat(words, n),
             "maker": np.concatenate(keys),
             "exemplar": np.arange(len(names)) * n,  # it comes first
-            "family": np.array("quickdraw"),
         }
-        for title, array in labels.items():
+
+    side = next(built.clusters.parts()).drawings.shape
+    write_data(built.file(split), (len(names) * n, *side), blocks(), labels)
+
+
+def write_data(
+    path: Path, shape: tuple[int, ...], blocks: Iterator[np.ndarray], labels: Callable[[], dict[str, np.ndarray]]
+) -> None:
+    """A data set of sketches as an npz: images, uint8, as numpy.savez would write them, but block by block, then the labels."""
+    with whole_file(path) as part, zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as archive:
+        with archive.open("images.npy", "w", force_zip64=True) as member:
+            header = {"descr": "|u1", "fortran_order": False, "shape": shape}
+            np.lib.format.write_array_header_1_0(member, header)
+            for block in blocks:
+                member.write(block.tobytes())
+        for title, array in (labels() | {"family": np.array("quickdraw")}).items():
             with archive.open(f"{title}.npy", "w") as member:
                 np.lib.format.write_array(member, array, allow_pickle=False)
-
-
-def _write_images(archive: zipfile.ZipFile, shape: tuple[int, ...], blocks: Iterator[np.ndarray]) -> None:
-    """images.npy, uint8, as numpy.savez would write it, but block by block."""
-    with archive.open("images.npy", "w", force_zip64=True) as member:
-        header = {"descr": "|u1", "fortran_order": False, "shape": shape}
-        np.lib.format.write_array_header_1_0(member, header)
-        for block in blocks:
-            member.write(block.tobytes())
 
 
 def _write_list(built: Built, seed: int, shared: np.ndarray) -> None:
@@ -245,17 +258,21 @@ def _write_list(built: Built, seed: int, shared: np.ndarray) -> None:
     number, a stroke drawing's key as text."""
     everything = np.ones(len(built.kept), bool)
     keys = [parted.key[rows] for parted, rows in _chosen_rows(built, everything, seed, shared)]
-    key = np.array(keys)  # (k, 1 + n) text
-    if built.clusters.form == "bitmaps":
-        key = np.array([[int(hashed, 16) for hashed in row] for row in keys], dtype=np.uint64)
     content = {
         "concept": built.names,
         "category": np.array(built.clusters.words, dtype=np.str_)[built.kept[:, 0]],
         "published": built.parts[PUBLISHED],
         "by_category": built.parts[CATEGORY],
-        "key": key,
+        "key": listed_keys(np.array(keys), built.clusters.form),  # (k, 1 + n)
     }
     write_npz(built.folder / LIST, content)
+
+
+def listed_keys(key: np.ndarray, form: str) -> np.ndarray:
+    """Keys as lists hold them, of the same shape: a bitmap's hash as a number, a stroke drawing's key as text."""
+    if form != "bitmaps":
+        return key
+    return np.array([int(hashed, 16) for hashed in key.ravel()], dtype=np.uint64).reshape(key.shape)
 
 
 def _described(built: Built) -> dict[str, Any]:

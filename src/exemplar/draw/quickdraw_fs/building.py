@@ -63,6 +63,7 @@ def build_from_clusters(
     max_spread: str,
     min_distance: str,
     variations: int,
+    keep: str,
     split: str,
     train_share: float,
     drop: Sequence[str],
@@ -72,7 +73,7 @@ def build_from_clusters(
     """Steps 5 to 8: short, as often as you like."""
     filters = Filters(smallest, _number(max_spread, "--max-spread"), _number(min_distance, "--min-distance"))
     found, place = load_clusters(Path(clusters).expanduser()), Path(out).expanduser()
-    config = BuildConfig(filters, variations, split, train_share, tuple(drop or ()))
+    config = BuildConfig(filters, variations, keep, split, train_share, tuple(drop or ()))
     for word in pictures:
         if word not in found.words:
             raise unknown("category", word, found.words)

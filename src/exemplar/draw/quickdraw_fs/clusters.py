@@ -113,7 +113,7 @@ class Clusters:
     def parts(self) -> Iterator[Parted]:
         """The drawings of each category, read from disk one after the other."""
         for word in self.words:
-            yield _read_parted(self.folder / "categories" / file_name(word, "npz"), word)
+            yield read_parted(category_file(self.folder, word), word)
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,7 +156,7 @@ def cluster_folder(
             place = out / "categories"
             for rest in place.glob(f".*{PART}"):  # what a kill left half-written
                 rest.unlink()
-            jobs = [Job(each, place / file_name(each.word, "npz"), config, seed) for each in categories]
+            jobs = [Job(each, category_file(out, each.word), config, seed) for each in categories]
             found = run.map(cluster_category, jobs, label="categories")
             arrays = {name: np.stack([result[name] for result in found]) for name in ("size", "spread", "between")}
             words = np.array([category.word for category in categories], dtype=np.str_)
@@ -249,7 +249,13 @@ def _categories(run: Run, paths: list[Path], config: ClusterConfig) -> list[Cate
     return check_alone(found)
 
 
-def _read_parted(path: Path, word: str) -> Parted:
+def category_file(folder: Path, word: str) -> Path:
+    """Where a run keeps a category's drawings."""
+    return folder / "categories" / file_name(word, "npz")
+
+
+def read_parted(path: Path, word: str) -> Parted:
+    """The drawings of one category from its file."""
     arrays = read_npz(
         path,
         bits=("u", 2),
