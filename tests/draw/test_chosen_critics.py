@@ -150,12 +150,13 @@ def test_names_that_a_critic_was_trained_on_are_a_warning_in_anyones_own_data(
     data = scribbles([*trained[:15], *(f"own {k}" for k in range(5))])
     found = load_critics(data, **QUICKDRAW).find_seen(data)
     assert found.concepts is None and found.images is None
-    (sentence,) = found.warnings
+    sentence, of_other_images = found.warnings
     assert (
         sentence.startswith("15 of these 20 concept names")
         and "whether the drawings are the same ones is unknown" in sentence
     )
-    assert "quickdraw-fs/critics is not on this machine" in sentence
+    assert "quickdraw-fs/critics is not on this machine" in sentence and "simclr" in sentence
+    assert "quickdraw-fs/critics-parts is not on this machine" in of_other_images and "protonet" in of_other_images
     scored = ex.draw.score(
         "copies", data=str(as_folder(data, tmp_path / "quickdraw-js")), n=3, exemplar="random", **QUICKDRAW
     )

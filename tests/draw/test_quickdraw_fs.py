@@ -24,10 +24,12 @@ from exemplar.draw.quickdraw_fs import (
     BuildConfig,
     ClusterConfig,
     Clusters,
+    DivideConfig,
     Filters,
     apply_filters,
     build_data,
     cluster_folder,
+    divide_clusters,
     fit_filters,
     load_clusters,
 )
@@ -782,6 +784,71 @@ def test_a_split_whose_exemplars_are_not_its_own_is_refused(clusters, tmp_path):
     np.savez(path, **arrays)
     (tmp_path / "fs" / "clusters.json").unlink()  # a data set like any other: it needs nothing beside it
     assert load(str(path)).exemplars is not None
+
+
+# clusters divided again
+
+
+DIVIDE = DivideConfig(each=8, smallest=3, share=0.5)
+
+
+def parts_of(folder: Path) -> dict[str, list[str]]:
+    """Name → keys, as listed."""
+    with np.load(folder / "parts.npz") as stored:
+        keys = np.split(stored["key"], np.cumsum(stored["size"])[:-1])
+        return {str(name): list(key) for name, key in zip(stored["name"], keys, strict=True)}
+
+
+def test_clusters_of_no_test_set_are_divided_and_the_outermost_drawings_left_out(clusters, tmp_path):
+    built = build_data(tmp_path / "fs", clusters, BUILD)
+    answer = divide_clusters(tmp_path / "parts", clusters, built.folder, DIVIDE, backend=engine.Here())
+    parts, test = parts_of(tmp_path / "parts"), {*load(str(built.file("test"))).concepts}
+    tested = {f"word{k}" for k in range(3) if in_category_test(f"word{k}")}
+    from_clusters = {name.partition("/")[0] for name in parts}
+    assert from_clusters.isdisjoint(test) and {name.rpartition("-")[0] for name in from_clusters}.isdisjoint(tested)
+    assert answer["parts"] == len(parts) > len(from_clusters) and answer["drawings"] == sum(map(len, parts.values()))
+    space = load_space(SPACE)
+    for word in clusters.parts():
+        features = space.encode(word.drawings.take(np.arange(44)), device="cpu")
+        row = {key: place for place, key in enumerate(word.key)}
+        for name, keys in parts.items():
+            if name.startswith(word.word + "-"):
+                number = int(name.partition("/")[0].rpartition("-")[2]) - 1
+                assert {int(word.cluster[row[key]]) for key in keys} == {number}  # all of one cluster
+                assert len(keys) == len(set(keys)) >= DIVIDE.smallest
+                own = features[[row[key] for key in keys]].mean(axis=0)
+                others = [features[[row[key] for key in them]].mean(axis=0) for other, them in parts.items()
+                          if other != name and other.startswith(f"{word.word}-{number + 1}/")]  # fmt: skip
+                for key in keys:  # nearer to their own part's centre than to another's
+                    assert all(
+                        np.linalg.norm(features[row[key]] - own) < np.linalg.norm(features[row[key]] - far)
+                        for far in others
+                    )
+    data = load(str(tmp_path / "parts" / "quickdraw-fs-parts.npz"))
+    assert list(data.concepts) == sorted(parts) and data.family == "quickdraw" and data.shape == (48, 48)
+    assert [data.maker[place] for place in data.rows(data.concepts[0])] == parts[data.concepts[0]]
+
+
+def test_dividing_ends_with_the_same_bytes_with_one_worker_and_two(clusters, tmp_path):
+    built = build_data(tmp_path / "fs", clusters, BUILD).folder
+    for name, backend in (("one", engine.Here()), ("two", engine.Pool(2))):
+        divide_clusters(tmp_path / name, clusters, built, DIVIDE, backend=backend)
+    one, two = (bytes_below(tmp_path / name) for name in ("one", "two"))
+    assert one["parts.npz"] == two["parts.npz"] and one["quickdraw-fs-parts.npz"] == two["quickdraw-fs-parts.npz"]
+
+
+def test_what_cannot_be_divided_is_refused(clusters, tmp_path):
+    with pytest.raises(
+        UserError, match="has no concepts.npz: give the folder that `exemplar draw quickdraw-fs build` wrote"
+    ):
+        divide_clusters(tmp_path / "parts", clusters, tmp_path)
+    assert not (tmp_path / "parts").exists()
+    for wrong, sentence in (
+        ({"share": 0.0}, "above 0 and at most 1, got 0.0"),
+        ({"smallest": 9}, "between 1 and 8 drawings, got 9"),
+    ):
+        with pytest.raises(UserError, match=sentence):
+            replace(DIVIDE, **wrong)
 
 
 # the space that concepts are clustered in

@@ -101,6 +101,17 @@ def test_a_part_is_seen_with_its_category_and_a_category_with_any_part() -> None
     assert check_unseen(card, ["cat"], "omniglot/all") == 0
 
 
+def test_a_concept_is_seen_with_any_part_it_was_divided_into() -> None:
+    card = trained_on("cat-1/1", "cat-1/2", "cat-3/1").card
+    assert names_seen(card, ("cat", "cat-1", "cat-2", "cat-3", "cat-1/3", "dog-1")) == {
+        "cat",
+        "cat-1",
+        "cat-3",
+        "cat-1/3",
+    }
+    assert names_seen(card, ("cat-2", "dog-1"), listed=False) == {"cat-2"}
+
+
 def test_parts_of_a_category_differ_in_the_catalogues_list_and_may_not_in_somebodys_own(tmp_path: Path) -> None:
     critic = trained_on("cat-1")
     ours = drawings()

@@ -26,11 +26,13 @@ from exemplar.images.quickdraw_bitmaps import bitmap_hashes, load_quickdraw_bitm
 from exemplar.images.quickdraw_fs import (
     SPLITS,
     ConceptList,
+    PartList,
     at_full_size,
     count_aside,
     in_category_test,
     load_quickdraw_fs,
     read_concepts,
+    read_parts,
 )
 from exemplar.images.quickdraw_others import draw_others, widen
 
@@ -41,6 +43,8 @@ TESTED = next(word for word in ("cat", "eye", "flower", "tree") if in_category_t
 PLAIN = ("apple", "octagon")
 NEW = next(word for word in ("ant", "axe", "belt", "bus") if not in_category_test(word))  # has no concept
 WORDS = (*PLAIN, TESTED, VAL)
+OCTAGONS = (2, 9, 4, 10, 1)  # of octagon-1
+MIXED = ("critics", "critics-parts", "aside")  # with whole categories
 FIELDS = ("concept", "category", "published", "by_category", "key")
 
 
@@ -89,7 +93,7 @@ def drawings() -> dict[str, np.ndarray]:
 
 @pytest.fixture
 def listed(drawings: dict[str, np.ndarray], monkeypatch: pytest.MonkeyPatch) -> ConceptList:
-    """A list of two concepts of five drawings per category; the other two drawings are in none."""
+    """A list of two concepts of five drawings per category; the other two drawings are in none. One concept is divided."""
     rows = [(word, part) for word in WORDS for part in (0, 1)]
     key = np.stack(
         [bitmap_hashes(drawings[word])[[7, 0, 11, 3, 5] if part else [2, 9, 4, 10, 1]] for word, part in rows]
@@ -102,6 +106,9 @@ def listed(drawings: dict[str, np.ndarray], monkeypatch: pytest.MonkeyPatch) -> 
         key=key,
     )
     monkeypatch.setattr(quickdraw_fs, "read_concepts", lambda: concepts)
+    divided = bitmap_hashes(drawings["octagon"])[list(OCTAGONS)]
+    parts = PartList(np.array(["octagon-1/1", "octagon-1/2"]), np.array(["octagon"] * 2), np.array([3, 2]), divided)
+    monkeypatch.setattr(quickdraw_fs, "read_parts", lambda: parts)
     return concepts
 
 
@@ -112,6 +119,35 @@ def as_they_are(drawings: dict[str, np.ndarray], concepts: ConceptList, wanted: 
         hashes = bitmap_hashes(drawings[word]).tolist()
         found += [drawings[word][hashes.index(one)] for one in key]
     return ConceptSet.of("those", np.stack(found), ["x"] * len(found)).resized(48, binarise=0.3).images
+
+
+def test_the_parts_that_ship_share_no_drawing_and_no_category_with_what_is_tested() -> None:
+    concepts, parts = read_concepts(), read_parts()
+    assert len(parts.name) == len(set(parts.name.tolist())) == len(parts.size) and parts.size.sum() == len(parts.key)
+    assert len(np.unique(parts.key)) == len(parts.key)  # each drawing is in one part
+    assert parts.size.min() >= 60
+    for split in ("test", "category-test"):
+        tested = concepts.members(split)
+        assert not np.isin(parts.key, concepts.key[tested]).any()
+        assert {name.partition("/")[0] for name in parts.name.tolist()}.isdisjoint(concepts.concept[tested].tolist())
+    assert not any(in_category_test(word) for word in parts.category.tolist())
+    assert all(
+        name.startswith(f"{word}-") for name, word in zip(parts.name.tolist(), parts.category.tolist(), strict=True)
+    )
+
+
+def test_divided_clusters_are_found_by_hash_with_whole_categories_beside_them(
+    tmp_path: Path, drawings: dict[str, np.ndarray], listed: ConceptList
+) -> None:
+    strokes(official(tmp_path / "all", drawings) / "more.ndjson", (NEW, "octagon"))
+    data = load_quickdraw_fs(tmp_path / "all", "critics-parts")
+    assert set(data.concepts) == {"octagon-1/1", "octagon-1/2", NEW}
+    expected = ConceptSet.of("x", drawings["octagon"][list(OCTAGONS)], ["x"] * 5).resized(48, binarise=0.3).images
+    assert np.array_equal(data.take(np.concatenate([data.rows("octagon-1/1"), data.rows("octagon-1/2")])), expected)
+    kept = np.delete(drawings["octagon"], OCTAGONS[0], axis=0)
+    fewer = official(tmp_path / "fewer", {**drawings, "octagon": kept})
+    said = refused(lambda: load_quickdraw_fs(fewer, "critics-parts"))
+    assert "lacks drawings of 1 concepts of QuickDraw-FS (octagon-1/1)" in said
 
 
 # found by hash
@@ -253,7 +289,7 @@ def test_no_split_shares_what_it_must_not(
     assert sets["critics-val"].concepts == (f"{VAL}-1", f"{VAL}-2")
     assert sets["aside"].concepts == tuple(sorted(WORDS)) and set(sets["aside"].counts) == {3}
     for split, data in sets.items():
-        assert (data.exemplars is None) == (split in ("critics", "aside")), split
+        assert (data.exemplars is None) == (split in MIXED), split
 
 
 def test_categories_for_testing_are_those_of_quickdraw_and_more() -> None:
@@ -300,7 +336,7 @@ def test_the_list_that_ships_has_115_concepts_and_no_drawing_twice() -> None:
     assert len(np.unique(concepts.key)) == 115 * 501
     assert len(set(concepts.concept.tolist())) == 115
     assert all(name.rpartition("-")[0] == word for name, word in zip(concepts.concept, concepts.category, strict=True))
-    sizes = {split: int(concepts.members(split).sum()) for split in SPLITS if split not in ("critics", "aside")}
+    sizes = {split: int(concepts.members(split).sum()) for split in SPLITS if split not in MIXED}
     assert sizes == {
         "test": 20,
         "train": 95,
@@ -321,7 +357,7 @@ def test_the_real_set_is_the_one_that_was_built() -> None:
     assert (n["category-test"], n["category-train"], n["category-val"]) == (26, 89, 26)
     for split in ("test", "train", "val", "category-test", "category-train", "category-val", "critics-val"):
         assert set(sets[split].counts) == {501} and sets[split].shape == (48, 48)
-    assert sets["test"].fingerprint == "835790b3c39adc7636584991ea49e751"
+    assert sets["test"].fingerprint == "f97815fc806fb9d9a8f7c65c8d9a9e60"
     check_splits(sets)
 
 

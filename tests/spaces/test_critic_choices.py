@@ -126,10 +126,12 @@ def test_what_ships_is_what_the_rule_chooses_among_the_kept_candidates() -> None
     sketches = RECIPES["simclr-quickdraw-nearest"]
     assert sketches.objective == RECIPES["simclr-quickdraw-clusters"].objective and sketches.steps == 16_000
     assert (sketches.objective.views, sketches.objective.learning_rate) == ("coded", 3e-4)  # type: ignore[attr-defined]
-    assert chosen["ProtoNet of QuickDraw-FS"] == ("conv4", "a view per drawing", "trained after any drawing")
-    concepts = RECIPES["protonet-quickdraw-parts"]
-    assert concepts.exemplars is None
-    assert concepts.objective == ProtoNet(views="coded", threshold=0.3, halve_after=16)
+    assert chosen["SimCLR of QuickDraw-FS"] == ("conv3-wide", "released views", "rate 3e-4")
+    assert chosen["ProtoNet of QuickDraw-FS"][0::2] == ("conv4", "divided clusters")
+    assert chosen["ProtoNet of QuickDraw-FS"][1::2] == ("a view per drawing", "trained after any drawing")
+    parts = RECIPES["protonet-quickdraw-parts"]
+    assert parts.exemplars is None and parts.data == ("quickdraw-fs", "critics-parts", None)
+    assert parts.objective == ProtoNet(views="coded", threshold=0.3, halve_after=9)
 
 
 def test_candidates_were_judged_on_validation_classes_only(real_data: Any) -> None:

@@ -73,8 +73,8 @@ def read_concepts() -> ConceptList:
 
 @dataclass(frozen=True, eq=False)
 class PartList:
-    """name, category: (k,) text; size: (k,) drawings of each part; key: (n,) uint64, part after part, the hash of each drawing's
-    bitmap, the nearest to the part's centre first."""
+    """name, category: (k,) text; size: (k,) drawings of each part; key: (n,) uint64, part after part, the hash of each
+    drawing's bitmap, the nearest to the part's centre first."""
 
     name: np.ndarray
     category: np.ndarray
@@ -85,7 +85,10 @@ class PartList:
 @cache
 def read_parts() -> PartList:
     """The smaller clusters: `exemplar draw quickdraw-fs divide` wrote them."""
-    with resources.files("exemplar.images").joinpath("quickdraw_fs_parts.npz").open("rb") as file, np.load(file) as stored:
+    with (
+        resources.files("exemplar.images").joinpath("quickdraw_fs_parts.npz").open("rb") as file,
+        np.load(file) as stored,
+    ):
         return PartList(**{name: stored[name] for name in ("name", "category", "size", "key")})
 
 
@@ -106,7 +109,8 @@ def in_category_test(word: str) -> bool:
 
 def load_quickdraw_fs(folder: Path, split: str = "test") -> ConceptSet:
     """48 px, binarised at 0.3; groups are categories, makers the drawings' hashes. Each concept comes with its exemplar, but in
-    `critics`, `critics-parts` and `aside`, where there are whole categories too. folder: with the official bitmaps, whatever else is in it."""
+    `critics`, `critics-parts` and `aside`, where there are whole categories too. folder: with the official bitmaps,
+    whatever else is in it."""
     if split not in SPLITS:
         raise unknown("split of quickdraw-fs", split, SPLITS)
     name = f"quickdraw-fs/{split}"

@@ -36,8 +36,8 @@ QUICKDRAW_CLUSTERS = (
     "8,000 steps). Chosen to cluster by, not to score with."
 )
 QUICKDRAW_SIMCLR = (
-    "Views, rate and network were chosen on quickdraw-fs/critics-val among the released moderate, light and strong views, rates "
-    "3e-4 and 1e-3, and a conv4, by networks trained without its categories; the length was not chosen."
+    "Views, rate and network were chosen on quickdraw-fs/critics-val among the released moderate, light and strong views, "
+    "rates 3e-4 and 1e-3, and a conv4, by networks trained without its categories; the length was not chosen."
 )
 QUICKDRAW_PROTONET = (
     "What the classes are was chosen on quickdraw-fs/critics-val, by networks trained without its categories: clusters divided "

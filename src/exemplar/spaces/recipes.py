@@ -118,12 +118,14 @@ QUICKDRAW_PROTONET = replace(
     steps=8_000,
     chosen=chosen.QUICKDRAW_PROTONET,
 )
-QUICKDRAW_POSES = replace(  # as published: the exemplar as support, and a pose of its own tells each class from the others
-    QUICKDRAW_PROTONET,
-    objective=ProtoNet(new_classes="quickdraw-protonet", halve_after=9),
-    data=QUICKDRAW_FS,
-    exemplars="simclr-quickdraw-clusters-s0",
-    chosen="",
+QUICKDRAW_POSES = (
+    replace(  # as published: the exemplar as support, and a pose of its own tells each class from the others
+        QUICKDRAW_PROTONET,
+        objective=ProtoNet(new_classes="quickdraw-protonet", halve_after=9),
+        data=QUICKDRAW_FS,
+        exemplars="simclr-quickdraw-clusters-s0",
+        chosen="",
+    )
 )
 
 
@@ -234,7 +236,9 @@ def make_images(recipe: Recipe, *, device: str = "auto") -> TrainingImages:
         for split in reversed(splits):
             data = load(name, split, size=recipe.size if name == "quickdraw" else None)
             if recipe.apart and (held_out := parts[-1]) is not None:
-                same = same_names(held_out.names, data.concepts, data.name, listed=False)  # whole categories of sketches
+                same = same_names(
+                    held_out.names, data.concepts, data.name, listed=False
+                )  # whole categories of sketches
                 data = data.only(concepts=sorted(set(data.concepts) - same))
             data = data.resized(recipe.size, binarise=recipe.threshold)
             rows = data.exemplars

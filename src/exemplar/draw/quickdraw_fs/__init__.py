@@ -3,6 +3,7 @@
     clusters = cluster_folder("runs/clusters", folder)   # long: steps 1, 3 and 4, one category at a time; killed, it resumes
     built = build_data("runs/fs", clusters)              # short: steps 5 to 8; again with other thresholds
     load("runs/fs/quickdraw-fs-test.npz")                # a data set like any other, with its exemplars
+    divide_clusters("runs/parts", clusters, "runs/fs")   # what is in no test set, divided again: to train critics on
 
 What the package ships of its own is the list `concepts.npz` that `build_data` writes (`images/quickdraw_fs.npz`).
 
@@ -19,8 +20,8 @@ The eight steps, and what we chose where the paper leaves it open:
 6. Clusters whose drawings lie further than 1,800 from the centre on average are removed.
 7. Of clusters of one category whose centres lie nearer than 700 to each other the largest is kept: they are gone through by
    size, among those that passed 5 and 6.
-8. The exemplar is the drawing nearest to the centre, of all drawings of the cluster. It comes first; 500 others are kept, at
-   random.
+8. The exemplar is the drawing nearest to the centre, of all drawings of the cluster. It comes first; of the others
+   the 500 nearest to the centre are kept (or some at random), in random order.
 
 Last come the clusters a person removes by name after looking at the sheet (the paper removed 2; we none), and two splits
 (`splits.py`): of the concepts at random, 550 : 115, where two concepts of one category may fall on two sides, as in the paper;
@@ -32,6 +33,7 @@ command line's default) they are fitted (`filters.fit_filters`).
 
 from exemplar.draw.quickdraw_fs.build import BuildConfig, Built, build_data
 from exemplar.draw.quickdraw_fs.clusters import ClusterConfig, Clusters, cluster_folder, load_clusters
+from exemplar.draw.quickdraw_fs.dividing import DivideConfig, divide_clusters
 from exemplar.draw.quickdraw_fs.filters import Filters, apply_filters, fit_filters
 
 __all__ = [
@@ -39,10 +41,12 @@ __all__ = [
     "Built",
     "ClusterConfig",
     "Clusters",
+    "DivideConfig",
     "Filters",
     "apply_filters",
     "build_data",
     "cluster_folder",
+    "divide_clusters",
     "fit_filters",
     "load_clusters",
 ]

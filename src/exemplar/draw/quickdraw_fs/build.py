@@ -43,9 +43,9 @@ PAPER = "the paper's 665 concepts come from 345 categories × 5,000 drawings, wh
 class BuildConfig:
     """The paper's settings of steps 5 to 8.
 
-    n_variations: kept of each concept besides its exemplar; keep: which of the cluster's, those "nearest" to its centre or some
-    at "random" (the paper does not say); split: "published", concepts at random, or "category"; train_share: of the concepts, of
-    the published split; drop: names of clusters that a person removes.
+    n_variations: kept of each concept besides its exemplar; keep: which of the cluster's, those "nearest" to its centre or
+    some at "random" (the paper does not say); split: "published", concepts at random, or "category"; train_share: of the
+    concepts, of the published split; drop: names of clusters that a person removes.
     """
 
     filters: Filters = field(default_factory=Filters)

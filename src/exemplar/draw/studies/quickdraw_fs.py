@@ -13,10 +13,13 @@ from importlib import resources
 from pathlib import Path
 
 import numpy as np
+import torch
 
 from exemplar import seeds, stats
 from exemplar.draw.critics import Critics, load_unseen_critics
 from exemplar.draw.encoding import encode_own
+from exemplar.draw.measures.features import EncodedDrawings
+from exemplar.draw.measures.recognizability import count_nearer
 from exemplar.draw.scores import ScoreConfig, ScoredDrawings, score_features
 from exemplar.draw.scoring import compute_scores
 from exemplar.draw.studies.centre_and_exemplar import centre_and_exemplar
@@ -29,12 +32,13 @@ from exemplar.images.quickdraw_fs import THRESHOLD
 from exemplar.records import Drawings, Score, Scores
 from exemplar.rooms import KeptResult, Number
 from exemplar.runs import Run, read_json
+from exemplar.spaces.objectives.protonet import chance_of_nearest
 
 TEST_SETS = {QUICKDRAW_FS: "test", ("quickdraw-fs", "category-test"): "category-test"}  # and what labels call them
 RESNET = Path(str(resources.files("exemplar"))) / "results" / "quickdraw-fs-resnet.json"
 ALONE = ScoreConfig(with_drawers=False)  # people are who draws: there is nobody to compare them with
 FEW_SPLITS = ScoreConfig(n_splits=2)  # what comes of halves of people is not asked for here
-WAY = "recognizability_20_way"
+WAYS, WAY = 20, "recognizability_20_way"
 N, PLACE = 500, 0.75  # drawings per concept; the originality at which the paper compares
 N_RANKED = 100  # of them for rank correlations over drawings, whose ranks are taken again in each resample
 N_KNOWN = 50  # drawings per concept by agents whose scores are known: others than the data's take time to encode
@@ -58,8 +62,11 @@ def score_people(run: Run, seed: int, which: tuple[str, str], label: str) -> lis
     data = load(*which)
     task = make_task(data, n=N)
     agent = f"{label}: {task.drawers}"
-    scored = score_features(encode_own(task, load_unseen_critics(data)), ALONE, seed=seed)
-    scores = [*people_scores(scored, agent), *curve_scores(scored, agent)]
+    encoded = encode_own(task, load_unseen_critics(data))
+    scored = score_features(encoded, ALONE, seed=seed)
+    apart = stats.mean_share(named_among_other_categories(encoded))
+    scores = [*people_scores(scored, agent), Score.of(WAY, apart, agent=f"{agent}, among other categories")]
+    scores += curve_scores(scored, agent)
     scores += resnet_scores(load_resnet(label), scored, agent, seed)
     inside = replace(run, folder=run.folder / label)
     found = list(centre_and_exemplar(inside, seed, data, most=N))
@@ -76,6 +83,20 @@ def people_scores(scored: ScoredDrawings, agent: str) -> list[Score]:
     found = [overall[name] for name in (WAY, EVERY, "diversity")]
     found += [replace(largest, name="largest_diversity"), overall["originality"]]
     return [replace(score, agent=agent, variant="") for score in found]
+
+
+def named_among_other_categories(encoded: EncodedDrawings) -> np.ndarray:
+    """(k,): how often drawings are named right among 20 concepts, or as many as there are, none of them another concept of the
+    same category; mean over critics."""
+    same = (encoded.groups == encoded.groups[:, None]).sum(axis=1)
+    found = np.zeros(len(same))
+    for critic in encoded.recognise:
+        nearer = count_nearer(critic.drawn, critic.exemplars)
+        nearer -= count_nearer(critic.drawn, critic.exemplars, groups=encoded.groups)
+        for place, n_classes in enumerate((len(same) + 1 - same).tolist()):
+            chance = chance_of_nearest(torch.from_numpy(nearer[place]), n_classes, min(WAYS, n_classes))
+            found[place] += float(chance.mean()) / len(encoded.recognise)
+    return found
 
 
 def curve_scores(scored: ScoredDrawings, agent: str) -> list[Score]:
