@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from exemplar.draw.quickdraw_fs import BuildConfig, Filters, build_data, cluster_folder
-from exemplar.images.quickdraw_fs import read_concepts
+from exemplar.draw.quickdraw_fs import BuildConfig, Filters, build_data, cluster_folder, divide_clusters
+from exemplar.images.quickdraw_fs import read_concepts, read_parts
 
 
 @pytest.mark.long
@@ -17,6 +17,10 @@ def test_clustering_the_bitmaps_again_gives_the_list_that_ships(real_data: Any, 
     clusters = cluster_folder(tmp_path / "clusters", real_data("quickdraw-bitmaps"))
     built = build_data(tmp_path / "fs", clusters, BuildConfig(Filters(max_spread=None, min_distance=None)))
     shipped = read_concepts()
+    parts = divide_clusters(tmp_path / "parts", clusters, built.folder)
+    assert abs(parts["parts"] - len(read_parts().name)) <= 5
+    with np.load(tmp_path / "parts" / "parts.npz") as made:
+        assert np.isin(read_parts().key, made["key"]).mean() > 0.95
     with np.load(built.folder / "concepts.npz") as made:
         assert made["concept"].tolist() == shipped.concept.tolist()
         assert made["published"].tolist() == shipped.published.tolist()
