@@ -26,7 +26,8 @@ from exemplar.learn.figures.curves import plot_curves
 from exemplar.learn.figures.objects import objects_sheet
 from exemplar.learn.figures.study import plot_confusion, write_figures
 from exemplar.learn.figures.study_page import CAPTIONS, find_verdict, write_study_page
-from exemplar.learn.measures.curves import Behaviour, behaviour_in, repeat
+from exemplar.learn.measures.curves import Behaviour, repeat
+from exemplar.learn.measures.reading import behaviour_in
 from exemplar.learn.measures.mse import moments_of, mse_n, null_distribution, score_limits
 from exemplar.learn.simulation import run_agent
 from exemplar.learn.studies import encoders

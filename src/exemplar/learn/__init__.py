@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from exemplar.learn.scores import (
         Behaviour,
         Curves,
+        Excess,
         Generalization,
         Points,
         behaviour_in,
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
         generalization_of,
         individuality_test,
         learning_curve,
+        measure_excess,
         noise_floor,
         null_distribution,
         power_to_tell_apart,
@@ -80,16 +82,17 @@ else:  # what the command line parses
     Record = Path
 
 __all__ = [
-    "Agent", "Behaviour", "Curves", "Features", "Generalization", "Learners", "LinearLearner", "ObjectLearning", "OneShot",
-    "Outcome", "Points", "Prototype", "RandomGuesser", "SessionTensors", "Sessions", "Stimuli", "behaviour_in",
-    "behaviour_of", "built_in_stimuli", "check_agent", "compare", "compare_phases", "compare_populations",
-    "compare_transformations", "complete_individuals", "generalization_in", "generalization_null", "generalization_of",
-    "gram_matrices", "gram_tensors", "human", "individuality_test", "learning_curve", "list_agents", "load_curves",
-    "load_features", "load_images", "load_outcome", "load_people", "load_points", "load_trials", "make_agent", "make_rule",
-    "noise_floor", "null_distribution", "objects", "power_to_tell_apart", "public_stimuli", "repeat", "run", "run_agent",
-    "sample_session_tensors", "score", "score_accuracy", "score_consistency", "score_generalization", "score_learner",
-    "score_mse", "score_speed", "session_tensors", "simulate", "simulate_stages", "smooth_curves", "study", "trials_of",
-    "variance_explained", "who_outperforms",
+    "Agent", "Behaviour", "Curves", "Excess", "Features", "Generalization", "Learners", "LinearLearner",
+    "ObjectLearning", "OneShot", "Outcome", "Points", "Prototype", "RandomGuesser", "SessionTensors", "Sessions",
+    "Stimuli", "behaviour_in", "behaviour_of", "built_in_stimuli", "check_agent", "compare", "compare_phases",
+    "compare_populations", "compare_transformations", "complete_individuals", "generalization_in",
+    "generalization_null", "generalization_of", "gram_matrices", "gram_tensors", "human", "individuality_test",
+    "learning_curve", "list_agents", "load_curves", "load_features", "load_images", "load_outcome", "load_people",
+    "load_points", "load_trials", "make_agent", "make_rule", "measure_excess", "noise_floor", "null_distribution",
+    "objects", "power_to_tell_apart", "public_stimuli", "repeat", "run", "run_agent", "sample_session_tensors", "score",
+    "score_accuracy", "score_consistency", "score_generalization", "score_learner", "score_mse", "score_speed",
+    "session_tensors", "simulate", "simulate_stages", "smooth_curves", "study", "trials_of", "variance_explained",
+    "who_outperforms",
 ]  # fmt: skip
 
 Variant = Annotated[str, Option("paper, or hobj where the authors' library differs from it.")]
@@ -131,12 +134,13 @@ def human(
         ),
     ] = None,
     variant: Variant = "paper",
+    out: Out = None,
     seed: Seed = 0,
 ) -> Answer:
-    """How people learned 64 pairs of objects, and from one view: accuracies, speed, noise floor, what guessing scores."""
+    """How people learned new objects, and from one view: accuracies, speed, noise floor, what guessing scores, individuals."""
     from exemplar.learn.scoring import describe_people
 
-    return describe_people(folder, variant, seed)
+    return describe_people(folder, variant, out=out, seed=seed)
 
 
 @verb
@@ -162,7 +166,7 @@ def run(
     trials: Annotated[int, Option("Trials of a session of Experiment 1.", low=1)] = 100,
     variant: Variant = "paper",
     out: Out = None,
-    records: Annotated[bool, Option("Also keep every trial (Trials; 9 MB for 3.2 million).")] = False,
+    records: Annotated[bool, Option("Keep the trials as a parquet table too, for other programs.")] = False,
     device: Device = "auto",
     seed: Seed = 0,
 ) -> LearnerAnswer:
@@ -197,13 +201,18 @@ def score(
     images: Metadata = None,
     catch: Annotated[bool, Option("Correct Trials of Experiment 2 by their catch trials, as people's are.")] = False,
     other_images: OtherImages = False,
+    null: Annotated[
+        str,
+        Option("The null test of Experiment 1: calibrated, or paper, which is right only near 50 sessions a subtask."),
+    ] = "calibrated",
     out: Out = None,
     seed: Seed = 0,
 ) -> Answer:
     """A learner against people: MSE_n with noise floor and null test, lapse rate, accuracies, consistency, early and late."""
     from exemplar.learn.scoring import ReadOptions, score_record
 
-    return score_record(record, people, ReadOptions(experiment, images, catch, other_images), out=out, seed=seed)
+    options = ReadOptions(experiment, images, catch, other_images)
+    return score_record(record, people, options, null=null, out=out, seed=seed)
 
 
 @verb

@@ -97,7 +97,7 @@ def run_experiment(request: RunRequest, *, out: Path | str | None, device: str, 
         if run is not None and run.finished:
             _check_same_agent(run.folder, done)
         elif run is not None:
-            write_learner_run(run, config, features, done, records=request.records)
+            write_learner_run(run, config, done, records=request.records)
     return _answer(request, done, out, folder, seed)
 
 
@@ -148,7 +148,7 @@ def _digests(features: Features, source: AgentSource | None) -> dict[str, str]:
 def _answer(
     request: RunRequest, done: LearnerRun, out: Path | str | None, folder: Path | None, seed: int
 ) -> LearnerAnswer:
-    n_subtasks, _, n_trials = done.sessions.shape
+    n_subtasks, _, n_trials = done.record.shown.shape
     values: dict[str, Any] = by_name(done.scores.values())
     values |= {"cpu_seconds": done.seconds[1], "cpu_seconds_simulation": done.seconds[0], "rule": done.outcome.agent}
     values |= {"experiment": request.experiment, "subtasks": n_subtasks, "sessions": request.sessions}

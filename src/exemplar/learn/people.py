@@ -11,8 +11,9 @@ import pandas as pd
 from exemplar.errors import UserError, shortened
 from exemplar.files import read_npz, reading
 from exemplar.images.sources import find
-from exemplar.learn.measures.curves import Curves, Learning, behaviour_in
+from exemplar.learn.measures.curves import Curves, Learning
 from exemplar.learn.measures.oneshot import Generalization, Points, count_tests
+from exemplar.learn.measures.reading import behaviour_in, count_choices
 from exemplar.learn.tasks import CATCH, TEST, TRAIN, OneShot
 from exemplar.records import Trials
 
@@ -64,7 +65,10 @@ def load_curves(folder: Path | str | None = None) -> Curves:
         raise UserError(f"{path} has counts that do not belong together: fetch or make it again")
     if len(set(names.tolist())) < len(names):
         raise UserError(f"{path} has two subtasks of the same name: give each its own")
-    return Curves(counts, n, tuple(names.tolist()))
+    n_choices = {str(name).count(",") + 1 for name in names}
+    if len(n_choices) > 1:
+        raise UserError(f"{path} has subtasks of {min(n_choices)} to {max(n_choices)} objects: keep those of one kind")
+    return Curves(counts, n, tuple(names.tolist()), max(2, *n_choices))
 
 
 def load_people(folder: Path | str | None = None) -> Learning:
@@ -169,22 +173,25 @@ def load_trials(folder: Path | str, experiment: str = "highvar") -> Trials:
     )
 
 
-def generalization_in(trials: Trials, images: ImageTable, *, by_participant: bool = False) -> Generalization:
-    """Experiment 2's Trials by test, with catch trials; units are sessions, or participants as hobj draws them."""
+def generalization_in(trials: Trials, images: ImageTable, *, by_participant: bool = True) -> Generalization:
+    """Experiment 2's Trials by test, with catch trials. by_participant: units are participants, whose sessions belong together;
+    else sessions, as the paper draws them."""
     test_of = dict(zip(images.image.tolist(), images.test.tolist(), strict=True))
     place = {name: number for number, name in enumerate(images.tests)}
-    frame = trials.frame.sort_values(["session", "trial"], kind="stable")
+    keys = ["participant", "subtask", "session"]
+    frame = trials.frame.sort_values([*keys, "trial"], kind="stable")
     unknown = sorted(set(frame["stimulus"].astype(str)) - set(test_of))
     if unknown:
         raise UserError(f"the images {shortened(unknown)} are not in the metadata: give the metadata of these trials")
-    size = frame.groupby("session", observed=True, sort=False).size().to_numpy()
+    size = frame.groupby(keys, observed=True, sort=False).size().to_numpy()
     if len(set(size.tolist())) != 1:
         raise UserError(f"sessions have {size.min()} to {size.max()} trials: leave out those that are cut short")
     shape = (len(size), int(size[0]))
     code = np.array([place.get(test_of[name], -1) for name in frame["stimulus"].astype(str)]).reshape(shape)
     phase = frame["phase"].astype(str).to_numpy().reshape(shape)
     right = frame["correct"].to_numpy(bool).reshape(shape)
-    found = count_tests(right, np.where(phase == TEST, code, -1), phase == CATCH, images.tests)
+    which = np.where(phase == TEST, code, -1)
+    found = count_tests(right, which, phase == CATCH, images.tests, count_choices(trials))
     participant = frame["participant"].astype(str).to_numpy().reshape(shape)[:, 0]
     return found.by(participant) if by_participant else found
 

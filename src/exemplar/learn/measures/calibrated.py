@@ -1,8 +1,8 @@
 """The calibrated null test and interval of MSE_n: what remains of the error of a true model, and how sure it is.
 
 MSE_n less the noise floor is a two-sample statistic of means in many dimensions (Chen & Qin 2010). Its variance has a part that
-is there for a true model too, V₀ = 2 tr C_h² + 2 tr C_m² + 4 tr C_h C_m, and one that grows with the true error δ, 4 δ′(C_h + C_m)δ;
-C are the sampling covariances of people's and the model's mean curves (`noise`).
+is there for a true model too, V₀ = 2 tr C_h² + 2 tr C_m² + 4 tr C_h C_m, and one that grows with the true error δ, 4 δ′(C_h +
+C_m)δ; C are the sampling covariances of people's and the model's mean curves (`noise`).
 """
 
 from __future__ import annotations
@@ -12,9 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import stdtr, stdtrit
 
+from exemplar.errors import UserError
 from exemplar.learn.measures.curves import Behaviour, Curves, Learning, same_subtasks
-from exemplar.learn.measures.mse import fit_lapse, moments_of
+from exemplar.learn.measures.moments import fit_lapse, moments_of
 from exemplar.learn.measures.noise import (
+    FEWEST,
     Direction,
     SessionCovariance,
     covariance_of_counts,
@@ -29,8 +31,8 @@ from exemplar.learn.measures.noise import (
 class Excess:
     """MSE_n above what a perfect model would reach, corrected for the lapse rate that was fitted.
 
-    value: 0 on average for a true model; null_sd: its standard deviation then; sd: its standard deviation here; freedom: degrees
-    of freedom of both; lapse: the rate fitted; covariance: whose sessions tell how curves vary, "people" or "model".
+    value: 0 on average for a true model; null_sd: its standard deviation then; sd: its standard deviation here; freedom:
+    degrees of freedom of both; lapse: the rate fitted; covariance: whose sessions tell how curves vary, "people" or "model".
     """
 
     value: float
@@ -53,19 +55,26 @@ class Excess:
         return self.value - reach, self.value + reach
 
 
-def measure_excess(model: Behaviour | SessionCovariance, people: Learning, *, chance: float = 0.5) -> Excess:
+def can_measure(model: Learning, people: Learning) -> bool:
+    """Whether there is enough for `measure_excess`: the model's sessions, and enough of both."""
+    return isinstance(model, Behaviour) and min(model.n_sessions.min(), _fewest(people)) >= FEWEST
+
+
+def measure_excess(model: Learning | SessionCovariance, people: Learning) -> Excess:
     """How far a model's curves are from people's, with the null test and the interval.
 
     model: its sessions, or how they vary (`session_covariance`), which serves for many comparisons; people: sessions, whose
     participants are the units, or counts, whose sessions are taken to vary as the model's do.
     """
+    if isinstance(model, Curves):
+        raise UserError("counts of a model do not tell how its sessions vary: give its sessions")
     covariance = session_covariance(model) if isinstance(model, Behaviour) else model
     own, theirs = covariance.curves, people.curves()
     same_subtasks(own, theirs)
-    moments = moments_of(own, theirs, chance)
+    moments = moments_of(own, theirs)
     lapse = float(fit_lapse(moments))
     keep, n_cells = 1 - lapse, own.accuracy.size
-    a, b = own.accuracy - chance, theirs.accuracy - chance
+    a, b = own.accuracy - theirs.chance, theirs.accuracy - theirs.chance
     where = _direction(a, b, keep)
     error = keep**2 * (moments.aa - moments.model_variance) - 2 * keep * moments.ab + moments.bb
     total = n_cells * float(error - moments.people_variance)
@@ -96,3 +105,10 @@ def _direction(a: np.ndarray, b: np.ndarray, keep: float) -> Direction:
     if not 0 < keep < 1:
         return Direction(np.zeros_like(a), residual)
     return Direction(a, residual - (residual * a).sum() / (a * a).sum() * a)
+
+
+def _fewest(people: Learning) -> int:
+    """The least number of units in a subtask: participants where they are known, or sessions."""
+    if isinstance(people, Curves):
+        return int(people.n_sessions.min())
+    return min(len(set(people.participant[people.subtask == code].tolist())) for code in range(len(people.subtasks)))

@@ -21,7 +21,9 @@ FEWEST = 4  # sessions of a subtask; of fewer there is no unbiased estimate of a
 
 @dataclass(frozen=True, eq=False)
 class SessionCovariance:
-    """How sessions vary. curves: their means; sigma: (subtasks, trials, trials) covariance; square: (subtasks,) unbiased tr Σ²."""
+    """How sessions vary. curves: their means; sigma: (subtasks, trials, trials) covariance; square: (subtasks,) unbiased tr
+    Σ².
+    """
 
     curves: Curves
     sigma: np.ndarray
@@ -135,7 +137,7 @@ def noise_of_people(people: Behaviour, where: Direction) -> SideNoise:
     projected = np.square(along.sum(axis=1)) / where.length
     mine = own @ (n / (n - 2)) - (projected - projected.mean()) * float((n / (n - 2)).mean())
     left = float(((n - 1) / (n - 2) ** 2).mean())  # what chance leaves of that correction, as a share of `square`
-    influence = float(np.square((towards.sum(axis=1) - mine)).sum()) * float(bessel.mean())
+    influence = float(np.square(towards.sum(axis=1) - mine).sum()) * float(bessel.mean())
     return SideNoise(
         square=float(square),
         along=float(np.square(summed).sum()) / where.length,

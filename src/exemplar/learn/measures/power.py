@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from exemplar.errors import UserError
 from exemplar.learn.measures.curves import Behaviour, Replicates, same_subtasks
-from exemplar.learn.measures.mse import mse_n, replicate_moments
+from exemplar.learn.measures.moments import mse_n, replicate_moments
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,6 @@ def power_to_tell_apart(
     n_people: tuple[int, ...] = (5, 10, 20, 50),
     n_subtasks: tuple[int, ...] = (8, 16, 32, 64),
     variant: str = "paper",
-    chance: float = 0.5,
     n_experiments: int = 500,
     rng: np.random.Generator,
 ) -> list[Power]:
@@ -46,11 +45,11 @@ def power_to_tell_apart(
         raise UserError(
             f"designs need at least 2 people, and 1 to {len(true.subtasks)} subtasks: change n_people or n_subtasks"
         )
-    found = []
+    found, chance = [], true.curves().chance
     as_people, as_model = _halves(true)
-    models = [model.resample(n_experiments, rng) for model in (as_model, _halves(other)[1])]
+    models = [model.resample_sessions(n_experiments, rng) for model in (as_model, _halves(other)[1])]
     for people in n_people:
-        sample = as_people.resample(n_experiments, rng, np.full(len(true.subtasks), people))
+        sample = as_people.resample_sessions(n_experiments, rng, np.full(len(true.subtasks), people))
         for subtasks in n_subtasks:
             chosen = np.argsort(rng.random((n_experiments, len(true.subtasks))), axis=1)[:, :subtasks]
             seen = _only(sample, chosen)
@@ -67,11 +66,11 @@ def _halves(model: Behaviour) -> tuple[Behaviour, Behaviour]:
     first = np.cumsum(model.n_sessions) - model.n_sessions
     second_half = np.empty(len(order), bool)
     second_half[order] = (np.arange(len(order)) - first[model.subtask[order]]) % 2 == 1
-    halves = (
-        Behaviour(model.correct[half], model.subtask[half], model.subtasks, model.participant[half])
+    first_half, other = (
+        replace(model, correct=model.correct[half], subtask=model.subtask[half], participant=model.participant[half])
         for half in (~second_half, second_half)
     )
-    return next(halves), next(halves)
+    return first_half, other
 
 
 def _only(replicates: Replicates, chosen: np.ndarray) -> Replicates:
