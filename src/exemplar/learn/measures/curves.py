@@ -8,6 +8,7 @@ participant belong together, so participants are drawn where they are known.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -113,12 +114,18 @@ class Behaviour:
         """(subtasks,)"""
         return np.bincount(self.subtask, minlength=len(self.subtasks))
 
-    @property
+    @cached_property
     def n_participants(self) -> int:
         return len(np.unique(self.participant))
 
+    @cached_property
+    def places(self) -> list[np.ndarray]:
+        """For each subtask, which sessions are of it."""
+        order = np.argsort(self.subtask, kind="stable")
+        return np.split(order, np.cumsum(self.n_sessions)[:-1])
+
     def curves(self) -> Curves:
-        counts = [self.correct[self.subtask == code].sum(axis=0) for code in range(len(self.subtasks))]
+        counts = [self.correct[place].sum(axis=0) for place in self.places]
         return Curves(np.array(counts), self.n_sessions, self.subtasks, self.n_choices)
 
     def resample(self, n_replicates: int, rng: np.random.Generator) -> Replicates:

@@ -71,7 +71,7 @@ def session_covariance(side: Behaviour) -> SessionCovariance:
     _enough(n)
     sigma, square = np.empty((len(n), side.n_trials, side.n_trials)), np.empty(len(n))
     for subtask, count in enumerate(n):
-        centred = _centred(side.correct[side.subtask == subtask])
+        centred = _centred(side.correct[side.places[subtask]])
         sigma[subtask] = centred.T @ centred / (count - 1)
         length = np.square(centred).sum(axis=1)
         # without bias whatever the distribution (Himeno & Yamada 2014)
@@ -109,41 +109,36 @@ def noise_of_sessions(side: SessionCovariance, where: Direction, keep: float = 1
 def noise_of_people(people: Behaviour, where: Direction) -> SideNoise:
     """Of mean curves over participants, who may have done one subtask or many, and are independent of each other."""
     names, unit = np.unique(people.participant, return_inverse=True)
-    n_subtasks, alone = len(people.subtasks), len(names) == len(unit)
-    along, towards, own = np.zeros((3, len(names), n_subtasks))
-    product = np.empty(where.a.shape)
-    blocks: list[tuple[np.ndarray, np.ndarray]] = []  # of each subtask, who did it, and their Gram matrix
-    units: list[np.ndarray] = []
-    _enough(people.n_sessions)
-    for subtask, n in enumerate(people.n_sessions):
-        mine = people.subtask == subtask
-        who, centred = _merged(unit[mine], _centred(people.correct[mine]) / n)
-        along[who, subtask] = centred @ where.a[subtask]
-        towards[who, subtask] = centred @ where.residual[subtask]
-        gram = centred @ centred.T
-        own[who, subtask] = np.diagonal(gram) - np.diagonal(gram).mean()
-        blocks.append((who, gram))
-        units.append(centred)
-    n = np.array([len(who) for who, _ in blocks], np.float64)
+    groups = _groups(people, unit)
+    n, length = np.ones(len(people.subtasks)), where.length
+    along, towards, own = np.zeros((3, len(names), len(people.subtasks)))
+    for group in groups:
+        place = group.who, group.subtasks[:, None]
+        n[group.subtasks] = group.who.shape[1]
+        along[place] = (group.units @ where.a[group.subtasks, :, None])[:, :, 0]
+        towards[place] = (group.units @ where.residual[group.subtasks, :, None])[:, :, 0]
+        size = np.diagonal(group.gram, axis1=1, axis2=2)
+        own[place] = size - size.mean(axis=1, keepdims=True)
     _enough(n)
     bessel = n / (n - 1)
-    summed = along @ np.sqrt(bessel)
-    for subtask, ((who, _), centred) in enumerate(zip(blocks, units, strict=True)):
-        product[subtask] = np.sqrt(bessel[subtask]) * (summed[who] @ centred)
-    parts = _pairs_within(blocks, along, where.length) if alone else _pairs(blocks, along, where.length)
-    square, fourth = sum(part for part, _ in parts), sum(part for _, part in parts)
-    freedom = 1.5 * square**2 / fourth * float(((n - 3) / (n - 1)).mean()) if fourth > 0 else np.inf
+    summed, product = along @ np.sqrt(bessel), np.empty(where.a.shape)
+    for group in groups:
+        product[group.subtasks] = (summed[group.who][:, None] @ group.units)[:, 0]
+    alone = len(names) == len(unit)
+    square, fourth, n_pairs = (_pairs_within if alone else _pairs)(groups, along, length)
+    shrink = float(((n - 3) / (n - 1)).mean())
+    freedom = shrink * min(1.5 * square**2 / fourth, n_pairs) if fourth > 0 else np.inf
     # The residual holds each unit's own noise, more of it where a unit varies more: without it, its products are with others.
-    projected = np.square(along.sum(axis=1)) / where.length
+    projected = np.square(along.sum(axis=1)) / length
     mine = own @ (n / (n - 2)) - (projected - projected.mean()) * float((n / (n - 2)).mean())
     left = float(((n - 1) / (n - 2) ** 2).mean())  # what chance leaves of that correction, as a share of `square`
     influence = float(np.square(towards.sum(axis=1) - mine).sum()) * float(bessel.mean())
     return SideNoise(
-        square=float(square),
-        along=float(np.square(summed).sum()) / where.length,
-        product=product,
-        towards=4 * (influence - 2 * left * float(square)),
-        freedom=float(max(freedom, 1.0)),
+        square=square,
+        along=float(np.square(summed).sum()) / length,
+        product=product * np.sqrt(bessel)[:, None],
+        towards=4 * (influence - 2 * left * square),
+        freedom=max(freedom, 1.0),
     )
 
 
@@ -152,61 +147,90 @@ def trace_with(people: Behaviour | SessionCovariance, model: SessionCovariance) 
     if isinstance(people, SessionCovariance):
         return float((np.einsum("stu,stu->s", people.sigma, model.sigma) / (people.n * model.n)).sum())
     total = 0.0
-    for subtask, n in enumerate(people.n_sessions):
-        centred = _centred(people.correct[people.subtask == subtask])
-        total += float(((centred @ model.sigma[subtask]) * centred).sum()) / ((n - 1) * n * model.n[subtask])
+    for group in _groups(people, np.arange(len(people.participant))):
+        n, within = group.who.shape[1], model.sigma[group.subtasks]
+        product = ((group.units @ within) * group.units).sum(axis=(1, 2))
+        total += float((product / model.n[group.subtasks]).sum()) * n / (n - 1)
     return total
 
 
-def _pairs(blocks: list[tuple[np.ndarray, np.ndarray]], along: np.ndarray, length: float) -> list[tuple[float, float]]:
-    """Sums over pairs of units of the squared products of their projections, and of its square."""
-    n = np.array([len(who) for who, _ in blocks], np.float64)
-    scale = n / np.sqrt((n - 1) * (n - 3))
-    weighted, did = along * np.sqrt(scale), np.zeros(along.shape)
-    products = np.zeros((len(along), len(along)))
-    for subtask, (who, gram) in enumerate(blocks):
-        products[np.ix_(who, who)] += scale[subtask] * _u_centred(gram)
-        did[who, subtask] = 1
+@dataclass(frozen=True, eq=False)
+class _Group:
+    """Subtasks that as many units did. subtasks: (k,); who: (k, n) units; units: (k, n, trials) their share of the mean curve,
+    centred; gram: (k, n, n)."""
+
+    subtasks: np.ndarray
+    who: np.ndarray
+    units: np.ndarray
+    gram: np.ndarray
+
+
+def _groups(people: Behaviour, unit: np.ndarray) -> list[_Group]:
+    """unit: (sessions,) whose each is. A unit's sessions in one subtask are added up."""
+    single: dict[int, list[int]] = {}
+    found = []
+    for subtask, place in enumerate(people.places):
+        names, code = np.unique(unit[place], return_inverse=True)
+        if len(names) == len(place):
+            single.setdefault(len(place), []).append(subtask)
+        else:
+            merged = np.zeros((1, len(names), people.n_trials))
+            np.add.at(merged[0], code, _centred(people.correct[place]) / len(place))
+            found.append(_Group(np.array([subtask]), names[None], merged, merged @ merged.transpose(0, 2, 1)))
+    for n, subtasks in single.items():
+        sessions = np.stack([people.places[subtask] for subtask in subtasks])
+        units = people.correct[sessions].astype(np.float64)
+        units = (units - units.mean(axis=1, keepdims=True)) / n
+        found.append(_Group(np.array(subtasks), unit[sessions], units, units @ units.transpose(0, 2, 1)))
+    return found
+
+
+def _pairs(groups: list[_Group], along: np.ndarray, length: float) -> tuple[float, float, float]:
+    """Over pairs of units, the sum of the squared products of their projections, of its square, and how many pairs."""
+    products, did, n = np.zeros((len(along), len(along))), np.zeros(along.shape), np.ones(along.shape[1])
+    for group in groups:
+        size = group.who.shape[1]
+        centred = size / np.sqrt((size - 1) * (size - 3)) * _u_centred(group.gram)
+        if (group.who == group.who[0]).all():
+            products[np.ix_(group.who[0], group.who[0])] += centred.sum(axis=0)
+        else:
+            np.add.at(products, (group.who[:, :, None], group.who[:, None, :]), centred)
+        did[group.who, group.subtasks[:, None]] = 1
+        n[group.subtasks] = size
+    weighted = along * np.sqrt(n / np.sqrt((n - 1) * (n - 3)))
     total = weighted.sum(axis=1)
     mixed, again = (weighted @ (did / divisor).T for divisor in (n - 2, np.sqrt((n - 1) * (n - 2))))
     mixed *= total[:, None]
     products -= (np.outer(total, total) + mixed + mixed.T - again.T @ again) / length
     squared = np.square(products)
     np.fill_diagonal(squared, 0)
-    return [(float(squared.sum()), float(np.square(squared).sum()))]
+    met = did @ did.T > 0
+    return float(squared.sum()), float(np.square(squared).sum()), (int(met.sum()) - len(met)) / 2
 
 
-def _pairs_within(
-    blocks: list[tuple[np.ndarray, np.ndarray]], along: np.ndarray, length: float
-) -> list[tuple[float, float]]:
+def _pairs_within(groups: list[_Group], along: np.ndarray, length: float) -> tuple[float, float, float]:
     """`_pairs` where everyone did one session: two units of different subtasks have only their projections in common."""
-    parts, sums, fourths = [], [], []
-    for subtask, (who, gram) in enumerate(blocks):
-        n, mine = len(who), along[who, subtask]
+    square = fourth = n_pairs = 0.0
+    sums, fourths = [], []
+    for group in groups:
+        k, n = group.who.shape
+        mine = along[group.who, group.subtasks[:, None]]
         scale = n / np.sqrt((n - 1) * (n - 3))
-        squared = np.square(scale * _u_centred(gram - np.outer(mine, mine) / length))
-        np.fill_diagonal(squared, 0)
-        parts.append((float(squared.sum()), float(np.square(squared).sum())))
-        sums.append(scale * float((mine**2).sum()) / length)
-        fourths.append(scale**2 * float((mine**4).sum()) / length**2)
-    across = [sum(some) ** 2 - float(np.square(some).sum()) for some in (sums, fourths)]
-    return [*parts, (across[0], across[1])]
+        squared = np.square(scale * _u_centred(group.gram - mine[:, :, None] * mine[:, None] / length))
+        squared[:, np.arange(n), np.arange(n)] = 0
+        square, fourth = square + float(squared.sum()), fourth + float(np.square(squared).sum())
+        n_pairs += k * n * (n - 1) / 2
+        sums.append(scale * np.square(mine).sum(axis=1) / length)
+        fourths.append(scale**2 * (mine**4).sum(axis=1) / length**2)
+    across = [float(some.sum() ** 2 - np.square(some).sum()) for some in map(np.concatenate, (sums, fourths))]
+    return square + across[0], fourth + across[1], n_pairs
 
 
 def _u_centred(gram: np.ndarray) -> np.ndarray:
-    """A Gram matrix of centred units whose products, off the diagonal, have lost the bias that centring gave them."""
-    n, own = len(gram), np.diagonal(gram)
-    return gram + (own[:, None] + own) / (n - 2) - own.sum() / ((n - 1) * (n - 2))
-
-
-def _merged(who: np.ndarray, centred: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Units that did a subtask more than once, added up."""
-    names, place = np.unique(who, return_inverse=True)
-    if len(names) == len(who):
-        return who, centred
-    merged = np.zeros((len(names), centred.shape[1]))
-    np.add.at(merged, place, centred)
-    return names, merged
+    """Gram matrices (k, n, n) of centred units whose products, off the diagonal, have lost the bias that centring gave them."""
+    n, own = gram.shape[1], np.diagonal(gram, axis1=1, axis2=2)
+    both: np.ndarray = gram + (own[:, :, None] + own[:, None]) / (n - 2)
+    return both - own.sum(axis=1)[:, None, None] / ((n - 1) * (n - 2))
 
 
 def _centred(correct: np.ndarray) -> np.ndarray:
