@@ -16,7 +16,6 @@ from exemplar.learn import people
 from exemplar.learn.agents import RandomGuesser, make_agent
 from exemplar.learn.measures.accuracy import widest_quantiles
 from exemplar.learn.measures.curves import Behaviour, Curves, repeat
-from exemplar.learn.measures.reading import behaviour_in, behaviour_of
 from exemplar.learn.measures.individuals import (
     Individuals,
     compare_populations,
@@ -44,6 +43,7 @@ from exemplar.learn.measures.oneshot import (
     score_generalization,
 )
 from exemplar.learn.measures.power import power_to_tell_apart
+from exemplar.learn.measures.reading import behaviour_in, behaviour_of
 from exemplar.learn.measures.statespace import smooth_curves
 from exemplar.learn.measures.variance import variance_explained
 from exemplar.learn.scores import (
@@ -214,7 +214,11 @@ def test_moments_of_replicates_are_those_of_their_curves(pair):
     moments = replicate_moments(model.replicates, humans.replicates, 0.5)
     for replicate in (0, 7):
         one, two = (
-            Curves(side.replicates.n_correct[replicate].astype(float), side.replicates.sizes[replicate], side.curves.subtasks)
+            Curves(
+                side.replicates.n_correct[replicate].astype(float),
+                side.replicates.sizes[replicate],
+                side.curves.subtasks,
+            )
             for side in (model, humans)
         )
         alone = moments_of(one, two)

@@ -27,8 +27,8 @@ from exemplar.learn.figures.objects import objects_sheet
 from exemplar.learn.figures.study import plot_confusion, write_figures
 from exemplar.learn.figures.study_page import CAPTIONS, find_verdict, write_study_page
 from exemplar.learn.measures.curves import Behaviour, repeat
-from exemplar.learn.measures.reading import behaviour_in
 from exemplar.learn.measures.mse import moments_of, mse_n, null_distribution, score_limits
+from exemplar.learn.measures.reading import behaviour_in
 from exemplar.learn.simulation import run_agent
 from exemplar.learn.studies import encoders
 from exemplar.learn.studies.encoder_rules import study_in_folder

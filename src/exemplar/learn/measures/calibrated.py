@@ -19,9 +19,11 @@ from exemplar.learn.measures.noise import (
     FEWEST,
     Direction,
     SessionCovariance,
+    Units,
     covariance_of_counts,
-    noise_of_people,
+    find_units,
     noise_of_sessions,
+    noise_of_units,
     session_covariance,
     trace_with,
 )
@@ -31,13 +33,15 @@ from exemplar.learn.measures.noise import (
 class Excess:
     """MSE_n above what a perfect model would reach, corrected for the lapse rate that was fitted.
 
-    value: 0 on average for a true model; null_sd: its standard deviation then; sd: its standard deviation here; freedom:
-    degrees of freedom of both; lapse: the rate fitted; covariance: whose sessions tell how curves vary, "people" or "model".
+    value: 0 on average for a true model; null_sd: its standard deviation then; sd: its standard deviation here; null_freedom,
+    freedom: degrees of freedom of these; lapse: the rate fitted; covariance: whose sessions tell how curves vary, "people" or
+    "model".
     """
 
     value: float
     null_sd: float
     sd: float
+    null_freedom: float
     freedom: float
     lapse: float
     covariance: str
@@ -47,7 +51,7 @@ class Excess:
         """One-sided, of the hypothesis that people learn as the model does and lapse: Student's t."""
         if self.null_sd == 0:
             return 1.0 if self.value <= 0 else 0.0
-        return float(stdtr(self.freedom, -self.value / self.null_sd))
+        return float(stdtr(self.null_freedom, -self.value / self.null_sd))
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """Of the true excess."""
@@ -60,16 +64,17 @@ def can_measure(model: Learning, people: Learning) -> bool:
     return isinstance(model, Behaviour) and min(model.n_sessions.min(), _fewest(people)) >= FEWEST
 
 
-def measure_excess(model: Learning | SessionCovariance, people: Learning) -> Excess:
+def measure_excess(model: Learning | SessionCovariance, people: Learning | Units) -> Excess:
     """How far a model's curves are from people's, with the null test and the interval.
 
     model: its sessions, or how they vary (`session_covariance`), which serves for many comparisons; people: sessions, whose
-    participants are the units, or counts, whose sessions are taken to vary as the model's do.
+    participants are the units (or those, by `find_units`), or counts, whose sessions are taken to vary as the model's do.
     """
     if isinstance(model, Curves):
         raise UserError("counts of a model do not tell how its sessions vary: give its sessions")
     covariance = session_covariance(model) if isinstance(model, Behaviour) else model
-    own, theirs = covariance.curves, people.curves()
+    them = find_units(people) if isinstance(people, Behaviour) else people
+    own, theirs = covariance.curves, them if isinstance(them, Curves) else them.curves
     same_subtasks(own, theirs)
     moments = moments_of(own, theirs)
     lapse = float(fit_lapse(moments))
@@ -79,23 +84,25 @@ def measure_excess(model: Learning | SessionCovariance, people: Learning) -> Exc
     error = keep**2 * (moments.aa - moments.model_variance) - 2 * keep * moments.ab + moments.bb
     total = n_cells * float(error - moments.people_variance)
     ours = noise_of_sessions(covariance, where, keep)
-    if isinstance(people, Curves):
-        assumed = covariance_of_counts(people, covariance, keep)
+    if isinstance(them, Curves):
+        assumed = covariance_of_counts(them, covariance, keep)
         yours, cross = noise_of_sessions(assumed, where), trace_with(assumed, covariance)
     else:
-        yours, cross = noise_of_people(people, where), trace_with(people, covariance)
+        yours, cross = noise_of_units(them, where), trace_with(them, covariance)
     cross = keep**2 * cross
     cross += ours.along * yours.along - 2 * float((ours.product * yours.product).sum()) / where.length
     fixed = 2 * ours.square + 2 * yours.square + 4 * max(cross, 0.0)
     linear = max(ours.towards + yours.towards - 2 * fixed, 0.0)
-    share = 2 * yours.square / fixed if fixed > 0 else 1.0
+    # Satterthwaite: what is estimated from few people counts for few degrees of freedom
+    doubt = np.array([2 * yours.square, linear]) ** 2 / np.array([yours.freedom, yours.n_units - 1])
     return Excess(
         value=(total + ours.along + yours.along) / n_cells,
         null_sd=float(np.sqrt(fixed)) / n_cells,
         sd=float(np.sqrt(fixed + linear)) / n_cells,
-        freedom=yours.freedom / share**2 if share > 0 else np.inf,
+        null_freedom=fixed**2 / doubt[0] if doubt[0] > 0 else np.inf,
+        freedom=(fixed + linear) ** 2 / doubt.sum() if doubt.sum() > 0 else np.inf,
         lapse=lapse,
-        covariance="model" if isinstance(people, Curves) else "people",
+        covariance="model" if isinstance(them, Curves) else "people",
     )
 
 

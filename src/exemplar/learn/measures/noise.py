@@ -55,7 +55,8 @@ class SideNoise:
     """The sampling covariance C of one side's mean curves, as far as an error needs it; sums are over subtasks and trials.
 
     square: tr (PCP)², P projecting out the direction a; along: a′Ca / ‖a‖²; product: (subtasks, trials) Ca; towards: 4 r′Cr for
-    the residual r, which is noisy itself; freedom: degrees of freedom of `square`.
+    the residual r, which is noisy itself; freedom: degrees of freedom of `square`; n_units: independent units, less those that
+    means took.
     """
 
     square: float
@@ -63,6 +64,7 @@ class SideNoise:
     product: np.ndarray
     towards: float
     freedom: float
+    n_units: float
 
 
 def session_covariance(side: Behaviour) -> SessionCovariance:
@@ -103,29 +105,71 @@ def noise_of_sessions(side: SessionCovariance, where: Direction, keep: float = 1
     along = float((product * where.a).sum()) / where.length
     square = float((side.square * keep**4 / (side.n * (side.n - 1))).sum())
     square += along**2 - 2 * float((product * product).sum()) / where.length
-    return SideNoise(max(square, 0.0), along, product, 4 * float((away * where.residual).sum()), np.inf)
+    return SideNoise(max(square, 0.0), along, product, 4 * float((away * where.residual).sum()), np.inf, np.inf)
 
 
-def noise_of_people(people: Behaviour, where: Direction) -> SideNoise:
-    """Of mean curves over participants, who may have done one subtask or many, and are independent of each other."""
+@dataclass(frozen=True, eq=False)
+class UnitGroup:
+    """Subtasks that as many units did. subtasks: (k,); who: (k, n) units; shares: (k, n, trials) their parts of the mean curve,
+    centred; gram: (k, n, n) products of these."""
+
+    subtasks: np.ndarray
+    who: np.ndarray
+    shares: np.ndarray
+    gram: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Units:
+    """Participants and what they did. curves: over all; n: how many participants; alone: whether each did one session only."""
+
+    curves: Curves
+    n: int
+    alone: bool
+    groups: tuple[UnitGroup, ...]
+
+
+def find_units(people: Behaviour) -> Units:
+    """Participants as independent units. One's sessions in one subtask are added up."""
     names, unit = np.unique(people.participant, return_inverse=True)
-    groups = _groups(people, unit)
-    n, length = np.ones(len(people.subtasks)), where.length
-    along, towards, own = np.zeros((3, len(names), len(people.subtasks)))
+    single: dict[int, list[int]] = {}
+    found = []
+    once = len(np.unique(people.subtask * len(names) + unit)) == len(unit)
+    for subtask, place in enumerate(people.places):
+        if once or len(np.unique(unit[place])) == len(place):
+            single.setdefault(len(place), []).append(subtask)
+        else:
+            who, code = np.unique(unit[place], return_inverse=True)
+            merged = np.zeros((1, len(who), people.n_trials))
+            np.add.at(merged[0], code, _centred(people.correct[place]) / len(place))
+            found.append(UnitGroup(np.array([subtask]), who[None], merged, merged @ merged.transpose(0, 2, 1)))
+    for n, subtasks in single.items():
+        sessions = np.stack([people.places[subtask] for subtask in subtasks])
+        shares = people.correct[sessions].astype(np.float64)
+        shares -= shares.mean(axis=1, keepdims=True)
+        shares /= n
+        found.append(UnitGroup(np.array(subtasks), unit[sessions], shares, shares @ shares.transpose(0, 2, 1)))
+    _enough(np.array([group.who.shape[1] for group in found]))
+    return Units(people.curves(), len(names), len(names) == len(unit), tuple(found))
+
+
+def noise_of_units(units: Units, where: Direction) -> SideNoise:
+    """Of mean curves over participants, who may have done one subtask or many, and are independent of each other."""
+    groups, n_subtasks = units.groups, len(units.curves.subtasks)
+    n, length = np.ones(n_subtasks), where.length
+    along, towards, own = np.zeros((3, units.n, n_subtasks))
     for group in groups:
         place = group.who, group.subtasks[:, None]
         n[group.subtasks] = group.who.shape[1]
-        along[place] = (group.units @ where.a[group.subtasks, :, None])[:, :, 0]
-        towards[place] = (group.units @ where.residual[group.subtasks, :, None])[:, :, 0]
+        along[place] = (group.shares @ where.a[group.subtasks, :, None])[:, :, 0]
+        towards[place] = (group.shares @ where.residual[group.subtasks, :, None])[:, :, 0]
         size = np.diagonal(group.gram, axis1=1, axis2=2)
         own[place] = size - size.mean(axis=1, keepdims=True)
-    _enough(n)
     bessel = n / (n - 1)
     summed, product = along @ np.sqrt(bessel), np.empty(where.a.shape)
     for group in groups:
-        product[group.subtasks] = (summed[group.who][:, None] @ group.units)[:, 0]
-    alone = len(names) == len(unit)
-    square, fourth, n_pairs = (_pairs_within if alone else _pairs)(groups, along, length)
+        product[group.subtasks] = (summed[group.who][:, None] @ group.shares)[:, 0]
+    square, fourth, n_pairs = (_pairs_within if units.alone else _pairs)(groups, along, length)
     shrink = float(((n - 3) / (n - 1)).mean())
     freedom = shrink * min(1.5 * square**2 / fourth, n_pairs) if fourth > 0 else np.inf
     # The residual holds each unit's own noise, more of it where a unit varies more: without it, its products are with others.
@@ -139,53 +183,23 @@ def noise_of_people(people: Behaviour, where: Direction) -> SideNoise:
         product=product * np.sqrt(bessel)[:, None],
         towards=4 * (influence - 2 * left * square),
         freedom=max(freedom, 1.0),
+        n_units=units.n - (n_subtasks - 1 if units.alone else 0),
     )
 
 
-def trace_with(people: Behaviour | SessionCovariance, model: SessionCovariance) -> float:
-    """tr C_h C_m of two sides whose curves are means of sessions: the model's covariances are within subtasks."""
+def trace_with(people: Units | SessionCovariance, model: SessionCovariance) -> float:
+    """tr C_h C_m of two sides: the model's covariances are within subtasks."""
     if isinstance(people, SessionCovariance):
         return float((np.einsum("stu,stu->s", people.sigma, model.sigma) / (people.n * model.n)).sum())
     total = 0.0
-    for group in _groups(people, np.arange(len(people.participant))):
-        n, within = group.who.shape[1], model.sigma[group.subtasks]
-        product = ((group.units @ within) * group.units).sum(axis=(1, 2))
+    for group in people.groups:
+        n = group.who.shape[1]
+        product = np.einsum("knt,knt->k", group.shares @ model.sigma[group.subtasks], group.shares)
         total += float((product / model.n[group.subtasks]).sum()) * n / (n - 1)
     return total
 
 
-@dataclass(frozen=True, eq=False)
-class _Group:
-    """Subtasks that as many units did. subtasks: (k,); who: (k, n) units; units: (k, n, trials) their share of the mean curve,
-    centred; gram: (k, n, n)."""
-
-    subtasks: np.ndarray
-    who: np.ndarray
-    units: np.ndarray
-    gram: np.ndarray
-
-
-def _groups(people: Behaviour, unit: np.ndarray) -> list[_Group]:
-    """unit: (sessions,) whose each is. A unit's sessions in one subtask are added up."""
-    single: dict[int, list[int]] = {}
-    found = []
-    for subtask, place in enumerate(people.places):
-        names, code = np.unique(unit[place], return_inverse=True)
-        if len(names) == len(place):
-            single.setdefault(len(place), []).append(subtask)
-        else:
-            merged = np.zeros((1, len(names), people.n_trials))
-            np.add.at(merged[0], code, _centred(people.correct[place]) / len(place))
-            found.append(_Group(np.array([subtask]), names[None], merged, merged @ merged.transpose(0, 2, 1)))
-    for n, subtasks in single.items():
-        sessions = np.stack([people.places[subtask] for subtask in subtasks])
-        units = people.correct[sessions].astype(np.float64)
-        units = (units - units.mean(axis=1, keepdims=True)) / n
-        found.append(_Group(np.array(subtasks), unit[sessions], units, units @ units.transpose(0, 2, 1)))
-    return found
-
-
-def _pairs(groups: list[_Group], along: np.ndarray, length: float) -> tuple[float, float, float]:
+def _pairs(groups: tuple[UnitGroup, ...], along: np.ndarray, length: float) -> tuple[float, float, float]:
     """Over pairs of units, the sum of the squared products of their projections, of its square, and how many pairs."""
     products, did, n = np.zeros((len(along), len(along))), np.zeros(along.shape), np.ones(along.shape[1])
     for group in groups:
@@ -208,7 +222,7 @@ def _pairs(groups: list[_Group], along: np.ndarray, length: float) -> tuple[floa
     return float(squared.sum()), float(np.square(squared).sum()), (int(met.sum()) - len(met)) / 2
 
 
-def _pairs_within(groups: list[_Group], along: np.ndarray, length: float) -> tuple[float, float, float]:
+def _pairs_within(groups: tuple[UnitGroup, ...], along: np.ndarray, length: float) -> tuple[float, float, float]:
     """`_pairs` where everyone did one session: two units of different subtasks have only their projections in common."""
     square = fourth = n_pairs = 0.0
     sums, fourths = [], []
