@@ -52,9 +52,9 @@ def nowhere(shape: tuple[int, int]) -> Direction:
 
 def every_pair(values: np.ndarray) -> float:
     """tr Σ² without bias, by the definition: products of pairs of differences over all choices of four sessions."""
-    n, total, count = len(values), 0.0, 0
-    for i, j, k, l in itertools.permutations(range(n), 4):
-        total += ((values[i] - values[j]) @ (values[k] - values[l])) ** 2 / 4
+    total, count = 0.0, 0
+    for first, second, third, fourth in itertools.permutations(values, 4):
+        total += ((first - second) @ (third - fourth)) ** 2 / 4
         count += 1
     return total / count
 

@@ -12,7 +12,7 @@ import numpy as np
 from exemplar import engine, seeds, stats
 from exemplar.files import write_npz
 from exemplar.learn.measures.calibrated import measure_excess
-from exemplar.learn.measures.curves import Curves
+from exemplar.learn.measures.curves import Curves, Learning
 from exemplar.learn.measures.moments import moments_of, mse_n
 from exemplar.learn.measures.mse import null_distribution
 from exemplar.learn.measures.noise import SessionCovariance, Units, find_units, session_covariance
@@ -93,8 +93,8 @@ def reject(job: NullJob) -> dict[str, Any]:
                     continue
                 found.setdefault(f"calibrated {name} {record}", []).append(measure_excess(model, side).p < LEVEL)
             for record in list(known) if number < job.n_paper else ():
-                side = people if record == "sessions" else counts
-                null = null_distribution(side, np.full(len(people.subtasks), N_MODEL), n_replicates=N_DRAWN, rng=rng)
+                theirs: Learning = people if record == "sessions" else counts
+                null = null_distribution(theirs, np.full(len(people.subtasks), N_MODEL), n_replicates=N_DRAWN, rng=rng)
                 for name, model in models.items():
                     error = float(mse_n(moments_of(model.curves, counts)))
                     found.setdefault(f"paper {name} {record}", []).append(null.p(error) < LEVEL)
