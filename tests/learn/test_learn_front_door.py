@@ -305,7 +305,7 @@ def test_power_and_smooth_curves_are_at_the_door() -> None:
         for rule in ("square", "random-guesser")
     )
     (power,) = ex.learn.power_to_tell_apart(fast, slow, n_people=(20,), n_subtasks=(4,), rng=seeds.rng("power"))  # type: ignore[arg-type]
-    assert power.recovery > 0.9 and power.rejection > 0.9
+    assert power.recovery.value > 0.9 and power.rejection.value > 0.9
     counts = fast.curves().n_correct  # type: ignore[union-attr]
     smooth = ex.learn.smooth_curves(counts, np.full(counts.shape, 200))
     assert smooth.accuracy.shape == counts.shape and (smooth.lo < smooth.accuracy).all()

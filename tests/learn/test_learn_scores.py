@@ -42,7 +42,6 @@ from exemplar.learn.measures.oneshot import (
     resampled_null,
     score_generalization,
 )
-from exemplar.learn.measures.power import power_to_tell_apart
 from exemplar.learn.measures.reading import behaviour_in, behaviour_of
 from exemplar.learn.measures.statespace import smooth_curves
 from exemplar.learn.measures.variance import variance_explained
@@ -588,27 +587,6 @@ def test_two_populations_are_compared_in_what_both_did():
     assert counts["accuracy_difference"].value == pytest.approx(0)
     with pytest.raises(UserError, match="share no subtasks"):
         compare_populations(lab.renamed(tuple(f"other{k}" for k in range(16))), online, rng=seeds.rng(0))
-
-
-def test_power_is_chance_without_a_difference_and_grows_with_people():
-    true = learners(16, 200, seed="true")
-    same = power_to_tell_apart(
-        true, learners(16, 200, seed="same"), n_people=(20,), n_subtasks=(8,), n_experiments=300, rng=seeds.rng("p")
-    )[0]
-    assert 0.3 < same.recovery < 0.7 and same.rejection < 0.2
-    designs = power_to_tell_apart(
-        true,
-        learners(16, 200, seed="x", worse=0.04),
-        n_people=(5, 100),
-        n_subtasks=(4, 16),
-        n_experiments=300,
-        rng=seeds.rng("p"),
-    )
-    weak, strong = designs[0], designs[-1]
-    assert (weak.n_people, weak.n_subtasks, strong.n_people, strong.n_subtasks) == (5, 4, 100, 16)
-    assert strong.rejection > 0.9 > weak.rejection and strong.recovery >= weak.recovery
-    with pytest.raises(UserError, match="1 to 16 subtasks"):
-        power_to_tell_apart(true, true, n_subtasks=(17,), rng=seeds.rng(0))
 
 
 def test_a_rule_scored_against_itself_fits_better_than_another_encoder():

@@ -86,13 +86,13 @@ __all__ = [
     "ObjectLearning", "OneShot", "Outcome", "Points", "Prototype", "RandomGuesser", "SessionTensors", "Sessions",
     "Stimuli", "behaviour_in", "behaviour_of", "built_in_stimuli", "check_agent", "compare", "compare_phases",
     "compare_populations", "compare_transformations", "complete_individuals", "generalization_in",
-    "generalization_null", "generalization_of", "gram_matrices", "gram_tensors", "human", "individuality_test",
-    "learning_curve", "list_agents", "load_curves", "load_features", "load_images", "load_outcome", "load_people",
-    "load_points", "load_trials", "make_agent", "make_rule", "measure_excess", "noise_floor", "null_distribution",
-    "objects", "power_to_tell_apart", "public_stimuli", "repeat", "run", "run_agent", "sample_session_tensors", "score",
-    "score_accuracy", "score_consistency", "score_generalization", "score_learner", "score_mse", "score_speed",
-    "session_tensors", "simulate", "simulate_stages", "smooth_curves", "study", "trials_of", "variance_explained",
-    "who_outperforms",
+    "generalization_null", "generalization_of", "gram_matrices", "gram_tensors", "human", "import_trials",
+    "individuality_test", "learning_curve", "list_agents", "load_curves", "load_features", "load_images",
+    "load_outcome", "load_people", "load_points", "load_trials", "make_agent", "make_rule", "measure_excess",
+    "noise_floor", "null_distribution", "objects", "power", "power_to_tell_apart", "public_stimuli", "repeat", "run",
+    "run_agent", "sample_session_tensors", "score", "score_accuracy", "score_consistency", "score_generalization",
+    "score_learner", "score_mse", "score_speed", "session_tensors", "simulate", "simulate_stages", "smooth_curves",
+    "study", "trials_of", "variance_explained", "who_outperforms",
 ]  # fmt: skip
 
 Variant = Annotated[str, Option("paper, or hobj where the authors' library differs from it.")]
@@ -254,6 +254,56 @@ def compare(
     from exemplar.learn.scoring import ReadOptions, compare_records
 
     return compare_records(first, second, ReadOptions(experiment, images, catch, other_images), out=out, seed=seed)
+
+
+@verb
+def import_trials(
+    file: Annotated[Place, Option("A CSV, one trial per row.", positional=True)],
+    out: Annotated[Place, Option("The folder to write, which `score`, `compare` and `human` read.")] = Path("trials"),
+    map: Annotated[
+        str, Option("Columns by other names: participant=id,subtask=pair,stimulus=image,correct=hit,choice=response …")
+    ] = "",
+    agent: Annotated[str, Option("Who did it, where no column says.")] = "human",
+    time_unit: Annotated[str, Option("Of reaction times: ms, s, or auto.")] = "auto",
+) -> Answer:
+    """Trials from a CSV of your own; casting, units and whether trials count from 0 or 1 are taken care of, and said.
+
+    Needed: participant, subtask (its objects, "A,B"), trial, stimulus and correct; session, choice, phase (train, test, catch),
+    reaction_time_ms, timed_out, refresh_hz, dropped_frames and agent where there are such columns. Others, such as gaze, are
+    left out, and named.
+
+    >>> import exemplar as ex, pathlib, tempfile
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> rows = ["who,pair,n,image,hit,rt"] + [f"p{p},cat:dog,{n},i{n}.png,{n % 2},0.5" for p in (1, 2) for n in (1, 2, 3)]
+    >>> _ = (folder / "mine.csv").write_text("\\n".join(rows))
+    >>> named = "participant=who,subtask=pair,trial=n,stimulus=image,correct=hit,reaction_time_ms=rt"
+    >>> done = ex.learn.import_trials(folder / "mine.csv", out=folder / "trials", map=named)
+    >>> done["sessions"], done["notes"][1]
+    (2, 'trials are counted from 1, kept from 0')
+    """
+    from exemplar.learn.importing import ImportRequest, import_csv
+
+    return import_csv(ImportRequest(Path(file).expanduser(), map, agent, time_unit), Path(out).expanduser())
+
+
+@verb
+def power(
+    true: Annotated[Record, Option("A run of the model that people are taken to learn as.", positional=True)],
+    other: Annotated[Record, Option("A run of the model to be told from it, on the same images.", positional=True)],
+    people: Annotated[str, Option("Sessions of each subtask, each by someone else.")] = "5,10,20,50",
+    subtasks: Annotated[
+        str, Option("Numbers of subtasks, as 8,16; a quarter, a half and all of those run unless given.")
+    ] = "",
+    lapse: Annotated[float, Option("Share of trials on which people guess.", low=0, high=0.99)] = 0.1,
+    experiments: Annotated[int, Option("Simulated for each design.", low=20)] = 200,
+    seed: Seed = 0,
+) -> Answer:
+    """How many people and subtasks it takes to reject a wrong model, and to find the right one nearer to people."""
+    from exemplar.learn.powering import answer_power
+    from exemplar.learn.scoring import ReadOptions, find_outcome
+
+    sides = [find_outcome(record, ReadOptions(1, None, False, False)) for record in (true, other)]
+    return answer_power(*sides, people=people, subtasks=subtasks, lapse=lapse, experiments=experiments, seed=seed)
 
 
 @verb
