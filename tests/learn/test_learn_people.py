@@ -100,6 +100,20 @@ def test_probe_trials_are_dropped_and_the_rest_numbered_anew(public):
     assert (session["correct"].to_numpy() == mine["perf"].to_numpy().astype(bool)).all()
 
 
+def test_sessions_of_any_length_are_read_in_both_experiments(tmp_path):
+    (meta, long), (meta2, shots) = high_variation(), one_shot()
+    long = long[(long["trial"] < 40) & (long["trial_type"] != "probe")]
+    catch = shots[shots["trial"] == 14].assign(trial=20)
+    folder = write(tmp_path, (meta, long), (meta2, pd.concat([shots, catch])))
+    behaviour = behaviour_in(load_trials(folder))
+    assert behaviour.n_trials == 39 and len(behaviour.correct) == 6
+    trials = load_trials(folder, "oneshot")
+    assert trials["trial"].max() == 20 and (trials.frame[trials["trial"] < 10]["phase"] == "train").all()
+    assert sorted(trials.frame[trials["phase"] == "catch"]["trial"].unique()) == [14, 19, 20]
+    report = score_people(behaviour, seed=0)
+    assert report.curves is not None and report.curves[0].curves.n_trials == 39
+
+
 def test_a_time_out_counts_as_incorrect(public):
     trials = load_trials(public).frame
     late = trials[trials["timed_out"]]

@@ -485,5 +485,5 @@ def test_people_learn_as_published(real_data: Any, tmp_path: Path):
 
 def test_the_null_test_is_not_offered_unwarned_where_people_are_few():
     rng = seeds.rng("few")
-    few, many = (repeat(as_behaviour(rng.random((2, n, 3)) < 0.7), rng=rng) for n in (39, 40))
+    few, many = (as_behaviour(rng.random((2, n, 3)) < 0.7) for n in (39, 40))
     assert "only 39 sessions" in _too_few(few)[0] and _too_few(many) == []

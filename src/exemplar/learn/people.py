@@ -14,7 +14,7 @@ from exemplar.images.sources import find
 from exemplar.learn.measures.curves import Curves, Learning
 from exemplar.learn.measures.oneshot import Generalization, Points, count_tests
 from exemplar.learn.measures.reading import behaviour_in, count_choices
-from exemplar.learn.tasks import CATCH, TEST, TRAIN, OneShot
+from exemplar.learn.tasks import CATCH, TEST, TRAIN
 from exemplar.records import Trials
 
 BEHAVIOUR = {"highvar": "human-behavior-highvar-subtasks.csv", "oneshot": "human-behavior-oneshot-subtasks.csv"}
@@ -34,7 +34,6 @@ COLUMNS = (
     "timed_out",
     "perf",
 )
-N_TRIALS = {"highvar": 100, "oneshot": 20}
 UNSCORED = ("original", "combinednat")  # training images, and a transformation of four images that is no test
 
 
@@ -121,7 +120,8 @@ def read_pairs(folder: Path | str, experiment: str) -> tuple[str, ...] | None:
 def load_trials(folder: Path | str, experiment: str = "highvar") -> Trials:
     """The public behaviour of people as Trials. folder: the one that holds `data/`, or `data` itself.
 
-    Probe trials (25, 51, 77 and 103 of 104 in Experiment 1) are dropped and the others numbered again, from 0.
+    Probe trials (25, 51, 77 and 103 of 104 in Experiment 1) are dropped and the others numbered again, from 0. Sessions may
+    have any length, all the same. Columns that Trials do not have, such as gaze, are left out.
     """
     if experiment not in BEHAVIOUR:
         raise UserError(f"there is no experiment {experiment!r}: choose highvar (1) or oneshot (2)")
@@ -152,11 +152,12 @@ def load_trials(folder: Path | str, experiment: str = "highvar") -> Trials:
     _check_images(path, table, images)
     number = table.groupby("session", sort=False).cumcount().to_numpy()
     length = table.groupby("session", sort=False).size()
-    short = length[length != N_TRIALS[experiment]]
+    usual = int(length.mode().iloc[-1])
+    short = length[length != usual]
     if len(short):
         raise UserError(
-            f"{path}: {len(short)} of {len(length)} sessions do not have {N_TRIALS[experiment]} trials (the first is "
-            f"{short.index[0]} with {short.iloc[0]}): leave those sessions out"
+            f"{path}: {len(short)} of {len(length)} sessions do not have {usual} trials (the first is {short.index[0]} with "
+            f"{short.iloc[0]}): leave those sessions out"
         )
     timed_out = _flags(path, table, "timed_out")
     return Trials.of(
@@ -165,7 +166,7 @@ def load_trials(folder: Path | str, experiment: str = "highvar") -> Trials:
         subtask=table["subtask"].astype(str).to_numpy(),
         session=table["session"].to_numpy(),
         trial=number,
-        phase=_phases(number) if one_shot else TRAIN,
+        phase=_phases(table, images) if one_shot else TRAIN,
         stimulus=table["image_id"].astype(str).to_numpy(),
         correct=_flags(path, table, "perf") & ~timed_out,  # a time-out counts as incorrect
         timed_out=timed_out,
@@ -219,11 +220,19 @@ def _check_images(path: Path, table: pd.DataFrame, images: ImageTable) -> None:
         raise UserError(f"{path} shows objects that do not belong to the subtask: {shortened(outside)}")
 
 
-def _phases(number: np.ndarray) -> np.ndarray:
-    """Experiment 2 as the paper has it: 10 training trials, then tests with catch trials at 14 and 19 (from 0)."""
-    task = OneShot()
-    phase = np.where(number < task.n_training, TRAIN, TEST)
-    return np.where(np.isin(number, task.catch_trials), CATCH, phase)
+def _phases(table: pd.DataFrame, images: ImageTable) -> np.ndarray:
+    """Experiment 2, however long: trials before a session's first test train, and the training images after it are catch trials
+    (as published, 10 training trials and catch trials at 14 and 19, from 0)."""
+    trained = {
+        name for name, test in zip(images.image.tolist(), images.test.tolist(), strict=True) if _is_training(test)
+    }
+    is_test = ~table["image_id"].astype(str).isin(trained)
+    begun = is_test.groupby(table["session"], sort=False).cumsum().to_numpy() > 0
+    return np.where(is_test, TEST, np.where(begun, CATCH, TRAIN))
+
+
+def _is_training(test: str) -> bool:
+    return test.split(" | ")[0] == UNSCORED[0]
 
 
 def _flags(path: Path, table: pd.DataFrame, column: str) -> np.ndarray:

@@ -52,8 +52,8 @@ def power_to_tell_apart(
     wanted = max(n_people) + FEWEST
     if true.n_sessions.min() < wanted or other.n_sessions.min() < FEWEST:
         raise UserError(
-            f"{max(n_people)} people are drawn from the sessions of the true model, which has {int(true.n_sessions.min())} of a "
-            f"subtask: simulate at least {wanted}, better ten times as many"
+            f"{max(n_people)} people are drawn from the sessions of the true model, which has {int(true.n_sessions.min())} of "
+            f"a subtask: simulate at least {wanted}, better ten times as many"
         )
     if min(n_people) < FEWEST or max(some) > len(true.subtasks) or min(some) < 1:
         raise UserError(
