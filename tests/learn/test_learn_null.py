@@ -127,6 +127,20 @@ def test_counts_have_their_own_variance_and_the_models_covariance():
     assert estimate.mean() == pytest.approx((p * (1 - p)) ** 2, rel=0.03)  # what the code sums over trials
 
 
+def test_the_influence_of_units_is_that_of_leaving_each_out():
+    """Four times Σ influence² estimates 4 r′Cr plus what chance adds: compared with the U-statistic less one session at a time."""
+    n, right, residual = 7, coins(2, 7, 5, seed="influence"), seeds.rng("residual").standard_normal((2, 5)) * 0.2
+    people = behaviour(right)
+    found = noise_of_units(find_units(people), Direction(np.zeros((2, 5)), residual))
+    total = 0.0
+    for subtask in range(2):
+        x = right[subtask] - right[subtask].mean(axis=0) + residual[subtask]  # sessions whose mean is the residual
+        gram = x @ x.T
+        each = 2 / (n * (n - 1)) * (gram.sum(axis=1) - np.diagonal(gram))
+        total += n * (n - 1) / (n - 2) ** 2 * np.square(each - each.mean()).sum()
+    assert found.towards == pytest.approx(total - 4 * found.square / (n - 2))
+
+
 # the test
 
 

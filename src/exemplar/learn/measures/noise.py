@@ -172,16 +172,15 @@ def noise_of_units(units: Units, where: Direction) -> SideNoise:
     square, fourth, n_pairs = (_pairs_within if units.alone else _pairs)(groups, along, length)
     shrink = float(((n - 3) / (n - 1)).mean())
     freedom = shrink * min(1.5 * square**2 / fourth, n_pairs) if fourth > 0 else np.inf
-    # The residual holds each unit's own noise, more of it where a unit varies more: without it, its products are with others.
+    # The influence of a unit on the U-statistic, in which it meets only others: the residual holds its own noise too.
     projected = np.square(along.sum(axis=1)) / length
     mine = own @ (n / (n - 2)) - (projected - projected.mean()) * float((n / (n - 2)).mean())
-    left = float(((n - 1) / (n - 2) ** 2).mean())  # what chance leaves of that correction, as a share of `square`
     influence = float(np.square(towards.sum(axis=1) - mine).sum()) * float(bessel.mean())
     return SideNoise(
         square=square,
         along=float(np.square(summed).sum()) / length,
         product=product * np.sqrt(bessel)[:, None],
-        towards=4 * (influence - 2 * left * square),
+        towards=4 * (influence - square * float((1 / (n - 2)).mean())),
         freedom=max(freedom, 1.0),
         n_units=units.n - (n_subtasks - 1 if units.alone else 0),
     )
