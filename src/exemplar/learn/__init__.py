@@ -32,7 +32,7 @@ if TYPE_CHECKING:
         session_tensors,
         simulate_stages,
     )
-    from exemplar.learn.experiments import LearnerAnswer
+    from exemplar.learn.experiments import LearnerAnswer, RulesAnswer
     from exemplar.learn.features import Features, load_features
     from exemplar.learn.outcomes import Outcome, load_outcome
     from exemplar.learn.people import generalization_in, load_curves, load_images, load_people, load_points, load_trials
@@ -156,8 +156,8 @@ def run(
     choices: Annotated[int, Option("Built-in objects of a subtask, one per key; 2 as published.", low=2)] = 2,
     experiment: Experiment = 1,
     rule: Annotated[
-        str, Option("A plasticity rule, prototype, or random-guesser: see `exemplar learn agents`.")
-    ] = "square",
+        Names, Option("A plasticity rule, prototype, or random-guesser (`exemplar learn agents`), or several; square.")
+    ] = (),
     agent: Annotated[
         AgentGiven | None, Option("Instead: your own, file.py:Class with reset, choose and feedback.")
     ] = None,
@@ -169,14 +169,15 @@ def run(
     records: Annotated[bool, Option("Keep the trials as a parquet table too, for other programs.")] = False,
     device: Device = "auto",
     seed: Seed = 0,
-) -> LearnerAnswer:
+) -> LearnerAnswer | RulesAnswer:
     """Let a learner do an experiment, on your own encoder's features or a pretrained stage, and say how well and how fast.
 
     Features are centred and scaled by `warmup`; without, they must lie in the ball of radius 1, or are scaled by themselves.
     From Python, features may be arrays by name or `Features`, and agent a class or an object.
 
     Returns:
-        Accuracies and speed; `outcome`, what the learner did, which `score` and `compare` take.
+        Accuracies and speed; `outcome`, what the learner did, which `score` and `compare` take. Of several rules, `outcomes` by
+        rule, and a run folder for each.
 
     >>> import exemplar as ex, numpy as np
     >>> x = np.random.default_rng(0).standard_normal((3, 2, 20, 8)) + 2 * np.eye(8)[:2, None]
@@ -184,10 +185,12 @@ def run(
     >>> 0.8 < done["accuracy"]["value"] < 1
     True
     """
-    from exemplar.learn.experiments import RunRequest, run_experiment
+    from exemplar.learn.experiments import RunRequest, run_experiment, run_rules
 
-    request = RunRequest(stage, features, images, subtasks, views, choices, experiment, rule, agent, rate, sessions,
-                         trials, variant, records)  # fmt: skip
+    request = RunRequest(stage, features, images, subtasks, views, choices, experiment, (*rule, "square")[0], agent, rate,
+                         sessions, trials, variant, records)  # fmt: skip
+    if len(rule) > 1:
+        return run_rules(request, rule, out=out, device=device, seed=seed)
     return run_experiment(request, out=out, device=device, seed=seed)
 
 
@@ -225,16 +228,48 @@ def study(
     one_shot: Annotated[int, Option("Subtasks of Experiment 2.", low=2, high=32)] = 32,
     trials: Annotated[int, Option("Of a session of Experiment 1.", low=10)] = 100,
     sessions: Annotated[int, Option("Of each model in each subtask.", low=2)] = 500,
+    people: Annotated[
+        Place | None,
+        Option("Compare with people instead: the public files (with data/behavior), a Trials folder, or counts."),
+    ] = None,
+    images: Annotated[
+        Place | None, Option("With --people: the images they saw, in the public layout; their own folder unless given.")
+    ] = None,
+    features: Annotated[
+        Names, Option("With --people, instead: NAME.npz per encoder (and NAME-one-shot.npz of Experiment 2).")
+    ] = (),
+    runs: Annotated[Names, Option("With --people, instead: folders of `learn run`, already made.")] = (),
+    other_images: OtherImages = False,
     seed: Seed = 0,
     engine: Engine = "pool",
     workers: Workers = None,
     address: Address = None,
 ) -> Answer:
-    """Encoders × rules on built-in objects, both experiments, against SIMULATED participants; which encoder is found again."""
-    from exemplar.learn.studies.requests import StudySizes, answer_study, choose_study
+    """Encoders × rules in both experiments, against people; or, on built-in objects, against SIMULATED participants.
 
+    With people: how much encoder and rule explain of MSE_n, consistency, early and late at four levels of difficulty, how many
+    models are rejected, and the best 1 % beside people. Without: which encoder of simulated participants is found again.
+    """
+    from exemplar.learn.studies.requests import (
+        ModelSources,
+        StudySizes,
+        answer_people_study,
+        answer_study,
+        choose_people_study,
+        choose_study,
+    )
+
+    backend = make_backend(engine, workers, address)
+    sources = ModelSources(images, tuple(map(str, features)), tuple(map(str, runs)))
+    if people is not None:
+        asked = choose_people_study(people, encoder, rule, sources, sessions=sessions, other_images=other_images)
+        return answer_people_study(asked, out, seed=seed, backend=backend)
+    if images is not None or features or runs or other_images:
+        from exemplar.errors import UserError
+
+        raise UserError("--images, --features, --runs and --other-images go with --people: name people's folder")
     config = choose_study(encoder, rule, truth, StudySizes(subtasks, one_shot, trials, sessions))
-    return answer_study(config, out, seed=seed, backend=make_backend(engine, workers, address))
+    return answer_study(config, out, seed=seed, backend=backend)
 
 
 @verb

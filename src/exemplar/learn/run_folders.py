@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from exemplar.files import whole_file
+from exemplar.learn.figures.components import plot_components
 from exemplar.learn.figures.curves import band, plot_learning, plot_tests
 from exemplar.learn.figures.score_page import PAGE, name_sides, score_figures, write_score_page
 from exemplar.learn.outcomes import Outcome
@@ -18,7 +19,7 @@ from exemplar.report.how_made import how_made
 from exemplar.runs import Run, open_run, plain, write_json
 from exemplar.seeds import digest
 
-FIGURE = "figure.svg"
+FIGURE, COMPONENTS = "figure.svg", "components.svg"
 REPORT = "report.json"  # everything that was printed
 
 
@@ -35,6 +36,8 @@ def write_learner_run(run: Run, config: RunConfig, done: LearnerRun, *, records:
         points = done.outcome.tested().points()
         figure = plot_tests(points.tests, {config.name: band(points)}, chance=chance)
     _write(run.folder / FIGURE, figure)
+    accuracy = done.record.correct.mean(axis=(1, 2))
+    _write(run.folder / COMPONENTS, plot_components(done.placed, done.record.subtasks, accuracy))
 
 
 def write_score_report(

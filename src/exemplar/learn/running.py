@@ -66,7 +66,7 @@ class RunConfig:
 @dataclass(frozen=True, eq=False)
 class LearnerRun:
     """What a learner did. record: every trial; repeated: Experiment 1's curves with replicates; seconds: of simulation, and of
-    simulation and scoring, CPU time after compilation.
+    simulation and scoring, CPU time after compilation; placed: the features in the ball.
     """
 
     outcome: Outcome
@@ -75,6 +75,7 @@ class LearnerRun:
     scaled_by: str
     repeated: Repeated | None
     seconds: tuple[float, float]
+    placed: np.ndarray
 
 
 def run_learner(config: RunConfig, features: Features, *, source: AgentSource | None = None, seed: int) -> LearnerRun:
@@ -108,7 +109,7 @@ def run_learner(config: RunConfig, features: Features, *, source: AgentSource | 
         else:
             scores = score_tests(outcome.tested(), agent=config.name, rng=rng)
         seconds = time.process_time() - start
-    return LearnerRun(outcome, record, scores, scaled_by, repeated, (simulated, seconds))
+    return LearnerRun(outcome, record, scores, scaled_by, repeated, (simulated, seconds), placed)
 
 
 def make_task(config: RunConfig, n_images: int, n_objects: int) -> ObjectLearning | OneShot:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import matplotlib as mpl
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from exemplar.learn.figures.subtasks import PAPER
 from exemplar.learn.measures.individuals import Individuals
@@ -42,4 +43,5 @@ def plot_individuals(individuals: Individuals, model: np.ndarray | None, *, mode
         left.minorticks_off()
         left.legend(frameon=False, loc="lower right", fontsize=9)
         right.set(xlabel="participants, from the lowest to the highest", title="over all trials")
+        right.xaxis.set_major_locator(MaxNLocator(integer=True))
         return as_svg(figure)

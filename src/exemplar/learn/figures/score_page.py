@@ -61,10 +61,10 @@ def score_figures(report: ScoreReport, names: Sequence[str]) -> dict[str, Figure
             svg=plot_subtask_curves(second.curves, chance=chance),
         )
         if report.individuals is not None:
-            model = _lapsing(first, report).value if two else None
+            model = np.asarray(learning_curve(first).value) if two else None
             found["individuals"] = Figure(
                 "Those who did all subtasks: learning curves smoothed by a state-space model, and overall accuracies with 95 % "
-                "intervals over subtasks.",
+                "intervals over subtasks; the learner does not lapse here.",
                 svg=plot_individuals(report.individuals, model, model_name=names[0]),
             )
     if report.points is not None:
