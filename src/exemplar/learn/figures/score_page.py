@@ -64,7 +64,7 @@ def score_figures(report: ScoreReport, names: Sequence[str]) -> dict[str, Figure
             model = np.asarray(learning_curve(first).value) if two else None
             found["individuals"] = Figure(
                 "Those who did all subtasks: learning curves smoothed by a state-space model, and overall accuracies with 95 % "
-                "intervals over subtasks; the learner does not lapse here.",
+                "intervals over subtasks." + (" The learner does not lapse here." if two else ""),
                 svg=plot_individuals(report.individuals, model, model_name=names[0]),
             )
     if report.points is not None:
@@ -86,10 +86,10 @@ def write_score_page(
 ) -> Path:
     """`index.html` in the folder."""
     chapters = [
-        Chapter("Both sides" if len(figures) > 1 else "What was done", figures=list(figures.values())),
+        Chapter("What was done" if command == "learn human" else "Both sides", figures=list(figures.values())),
         Chapter(
             "Every number",
-            (NUMBERS,),
+            (NUMBERS[command],),
             scores=list(report.scores.values()),
             tables=[*_p_table(report), *_row_tables(report)],
             notes=[*(f"Warning: {warning}." for warning in report.warnings), *(f"{note}." for note in report.notes)],
@@ -101,11 +101,18 @@ def write_score_page(
     )  # fmt: skip
 
 
-NUMBERS = (
+MSE_N = (
     "MSE_n is the mean squared distance between learning curves, less what the model's finitely many sessions add; a perfect "
     "model reaches the noise floor (with the ending _hobj: 0). Lower is better, and its root is in units of accuracy. The null "
     "test asks whether people learn as the model does and lapse on a share of the trials: a small p rejects the model."
 )
+NUMBERS = {
+    "learn score": MSE_N,
+    "learn compare": "Differences are the first less the second. They, and the tests of no difference, draw whole participants "
+    "where these are known, else sessions, else trials.",
+    "learn human": "The noise floor is the MSE_n that a perfect model of these people would still have, for there are finitely "
+    "many sessions; a random guesser's MSE_n is what any model that learned something must stay below.",
+}
 LEADS = {
     "learn score": "A learner's sessions against people's, in the same subtasks, scored by the same code.",
     "learn compare": "Two records of the same experiment: where they differ, with tests of no difference.",
