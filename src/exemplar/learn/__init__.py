@@ -250,26 +250,12 @@ def study(
     With people: how much encoder and rule explain of MSE_n, consistency, early and late at four levels of difficulty, how many
     models are rejected, and the best 1 % beside people. Without: which encoder of simulated participants is found again.
     """
-    from exemplar.learn.studies.requests import (
-        ModelSources,
-        StudySizes,
-        answer_people_study,
-        answer_study,
-        choose_people_study,
-        choose_study,
-    )
+    from exemplar.learn.studies.requests import ModelSources, StudyRequest, StudySizes, answer_request
 
-    backend = make_backend(engine, workers, address)
-    sources = ModelSources(images, tuple(map(str, features)), tuple(map(str, runs)))
-    if people is not None:
-        asked = choose_people_study(people, encoder, rule, sources, sessions=sessions, other_images=other_images)
-        return answer_people_study(asked, out, seed=seed, backend=backend)
-    if images is not None or features or runs or other_images:
-        from exemplar.errors import UserError
-
-        raise UserError("--images, --features, --runs and --other-images go with --people: name people's folder")
-    config = choose_study(encoder, rule, truth, StudySizes(subtasks, one_shot, trials, sessions))
-    return answer_study(config, out, seed=seed, backend=backend)
+    sources = ModelSources(images, tuple(map(str, features)), tuple(map(str, runs)), other_images)
+    sizes = StudySizes(subtasks, one_shot, trials, sessions)
+    request = StudyRequest(tuple(encoder), tuple(rule), truth, sizes, people, sources)
+    return answer_request(request, out, seed=seed, backend=make_backend(engine, workers, address))
 
 
 @verb
@@ -296,7 +282,10 @@ def import_trials(
     file: Annotated[Place, Option("A CSV, one trial per row.", positional=True)],
     out: Annotated[Place, Option("The folder to write, which `score`, `compare` and `human` read.")] = Path("trials"),
     map: Annotated[
-        str, Option("Columns by other names: participant=id,subtask=pair,stimulus=image,correct=hit,choice=response …")
+        str,
+        Option(
+            "Columns by other names: participant=id,subtask=pair,stimulus=image,correct=hit,choice=response and so on."
+        ),
     ] = "",
     agent: Annotated[str, Option("Who did it, where no column says.")] = "human",
     time_unit: Annotated[str, Option("Of reaction times: ms, s, or auto.")] = "auto",

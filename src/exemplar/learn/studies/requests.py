@@ -23,11 +23,12 @@ from exemplar.runs import load_scores
 @dataclass(frozen=True)
 class ModelSources:
     """Where the models of a study with people come from: images: a folder in the public layout; features: npz files; runs:
-    folders of `exemplar learn run`."""
+    folders of `exemplar learn run`; other_images: whether they may be of other images than people's."""
 
     images: Path | str | None
     features: tuple[str, ...]
     runs: tuple[str, ...]
+    other_images: bool = False
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,30 @@ class StudySizes:
     one_shot: int
     trials: int
     sessions: int
+
+
+@dataclass(frozen=True)
+class StudyRequest:
+    """What is asked of `study`, each field as the argument of its name."""
+
+    encoders: tuple[str, ...]
+    rules: tuple[str, ...]
+    truth: str | None
+    sizes: StudySizes
+    people: Path | str | None
+    sources: ModelSources
+
+
+def answer_request(request: StudyRequest, out: Path | str, *, seed: int, backend: engine.Backend | None) -> Answer:
+    """Against people where they are named, else against simulated participants."""
+    sources = request.sources
+    if request.people is not None:
+        config = choose_people_study(request.people, request.encoders, request.rules, sources, request.sizes.sessions)
+        return answer_people_study(config, out, seed=seed, backend=backend)
+    if sources != ModelSources(None, (), ()):
+        raise UserError("--images, --features, --runs and --other-images go with --people: name people's folder")
+    asked = choose_study(request.encoders, request.rules, request.truth, request.sizes)
+    return answer_study(asked, out, seed=seed, backend=backend)
 
 
 def choose_encoders(names: Sequence[str]) -> tuple[str, ...]:
@@ -74,18 +99,10 @@ def choose_study(encoders: Sequence[str], rules: Sequence[str], truth: str | Non
 
 
 def choose_people_study(
-    people: Path | str | None,
-    encoders: Sequence[str],
-    rules: Sequence[str],
-    sources: ModelSources,
-    *,
-    sessions: int,
-    other_images: bool,
+    people: Path | str, encoders: Sequence[str], rules: Sequence[str], sources: ModelSources, sessions: int
 ) -> PeopleStudyConfig:
-    """A study against people. people: their folder, None for the counts on this machine; encoders, rules: names, all unless
-    given.
-    """
-    place = "" if people is None else str(Path(people).expanduser())
+    """A study against people. people: their folder; encoders, rules: names, all unless given."""
+    place = str(Path(people).expanduser())
     found = find_sources(sources.images, sources.features, sources.runs, choose_encoders(encoders), place)
     for rule in rules:
         if rule not in list_rules() and not sources.runs:
@@ -95,7 +112,7 @@ def choose_people_study(
     )
     if not found or not some:
         raise UserError("there is no model to compare with people: name at least one encoder and one rule")
-    return PeopleStudyConfig(found, some, place, sessions, other_images=other_images)
+    return PeopleStudyConfig(found, some, place, sessions, other_images=sources.other_images)
 
 
 def answer_people_study(
