@@ -89,7 +89,7 @@ def write_score_page(
         Chapter("What was done" if command == "learn human" else "Both sides", figures=list(figures.values())),
         Chapter(
             "Every number",
-            (NUMBERS[command],),
+            (ONE_SHOT if command == "learn score" and report.curves is None else NUMBERS[command],),
             scores=list(report.scores.values()),
             tables=[*_p_table(report), *_row_tables(report)],
             notes=[*(f"Warning: {warning}." for warning in report.warnings), *(f"{note}." for note in report.notes)],
@@ -105,6 +105,11 @@ MSE_N = (
     "MSE_n is the mean squared distance between learning curves, less what the model's finitely many sessions add; a perfect "
     "model reaches the noise floor (with the ending _hobj: 0). Lower is better, and its root is in units of accuracy. The null "
     "test asks whether people learn as the model does and lapse on a share of the trials: a small p rejects the model."
+)
+ONE_SHOT = (
+    "MSE_n is the mean squared distance between accuracies on the tests, less what the model's finitely many sessions add; a "
+    "perfect model reaches the noise floor (with the ending _hobj: 0). Lower is better, and its root is in units of accuracy. "
+    "People's accuracies are corrected by their catch trials. A small p rejects the model."
 )
 NUMBERS = {
     "learn score": MSE_N,

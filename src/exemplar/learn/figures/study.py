@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,8 @@ from exemplar.learn.figures.strong import plot_model_levels, plot_strong_curves,
 from exemplar.learn.studies.study_results import StudyResults, load_populations, load_study_results
 from exemplar.report.figures import ACCENT, INK, QUIET, STYLE, as_svg
 
-NETWORK_HUES = ("#1f5f9e", "#2e8b57", "#b8860b", "#8e44ad")
+NETWORK_HUES = ("#1f5f9e", "#2e8b57", "#b8860b", "#8e44ad", "#0e8c8c", "#d6438a", "#5a6b1f", "#a0522d")
+N_NAMED = 12  # networks in a legend
 PAPER: Any = {**STYLE, "figure.facecolor": "white", "font.size": 10, "axes.titlesize": 10.5}
 SHADES = "viridis"  # low errors dark
 
@@ -101,7 +103,7 @@ def plot_depth(study: StudyResults) -> str:
     with mpl.rc_context(PAPER):
         figure = Figure(figsize=(10.5, 3.5), layout="constrained")
         for axes, (title, table) in zip(figure.subplots(1, 3), panels.items(), strict=True):
-            for hue, (network, places) in zip(NETWORK_HUES, _stages(study).items(), strict=False):
+            for hue, (network, places) in zip(cycle(NETWORK_HUES), _stages(study).items(), strict=False):
                 depth = study["depth"][places]
                 axes.fill_between(depth, table[places].min(1), table[places].max(1), color=hue, alpha=0.18, linewidth=0)
                 axes.plot(depth, table[places].mean(1), color=hue, marker="o", markersize=3, label=network)
@@ -154,8 +156,10 @@ def plot_profile(study: StudyResults) -> str:
     name_shown = "the best 1 %, their mean" if study.true is None else "the true model"
     reach = 1.96 * np.sqrt(study["people_one_shot_variance"])
     with mpl.rc_context(PAPER):
-        figure = Figure(figsize=(10.5, 4.6), layout="constrained")
-        panels = figure.subplots(2, 5, sharey=True).ravel()
+        columns = min(5, len(set(kind.tolist())))
+        rows = -(-len(set(kind.tolist())) // columns)
+        figure = Figure(figsize=(2.1 * columns, 2.2 * rows + 0.3), layout="constrained")
+        panels = figure.subplots(rows, columns, sharey=True, squeeze=False).ravel()
         for axes, name in zip(panels, dict.fromkeys(kind.tolist()), strict=False):
             mine = np.flatnonzero(kind == name)
             x = np.arange(len(mine))
@@ -171,12 +175,12 @@ def plot_profile(study: StudyResults) -> str:
             axes.set_title(TRANSFORMATIONS.get(name, name))
             axes.set_xticks(x, [f"{round(float(step), 3):g}" for step in level[mine]], fontsize=8)
             axes.set_ylim(min(0.35, float(models.min()) - 0.03, float(people.min()) - 0.03), 1.03)
-        for axes in panels[::5]:
+        for axes in panels[::columns]:
             axes.set_ylabel("accuracy")
         handles, labels = panels[0].get_legend_handles_labels()
         for axes in panels[len(set(kind.tolist())) :]:
             axes.axis("off")
-        figure.legend(handles, labels, frameon=False, loc="outside lower center", fontsize=9, ncols=4)
+        figure.legend(handles, labels, frameon=False, loc="outside lower center", fontsize=9, ncols=min(columns, 4))
         return as_svg(figure)
 
 
@@ -185,7 +189,7 @@ def plot_experiments(study: StudyResults) -> str:
     first, second = (np.sqrt(np.maximum(study[name], 0)) for name in ("mse_n", "one_shot_mse_n"))
     with mpl.rc_context(PAPER):
         figure, axes = _one(5.6, 4.0)
-        for hue, (network, places) in zip((INK, *NETWORK_HUES), study.networks.items(), strict=False):
+        for hue, (network, places) in zip(cycle((INK, *NETWORK_HUES)), study.networks.items(), strict=False):
             axes.plot(
                 first[places].ravel(), second[places].ravel(), ".", color=hue, markersize=5, alpha=0.7, label=network
             )
@@ -194,7 +198,10 @@ def plot_experiments(study: StudyResults) -> str:
         axes.axhline(study.one_shot_floor, color=QUIET, linewidth=1, linestyle="--")
         axes.set(xlabel="√MSE$_n$ in Experiment 1", ylabel="√MSE$_n$ in Experiment 2", xlim=(0, None), ylim=(0, None))
         axes.set_title(f"dashed: noise floors; {_marks(study)}", loc="left", color="#555")
-        axes.legend(frameon=False, fontsize=9, loc="lower right")
+        if len(study.networks) <= N_NAMED:
+            figure.legend(
+                *axes.get_legend_handles_labels(), loc="outside lower center", frameon=False, fontsize=9, ncols=4
+            )
         return as_svg(figure)
 
 

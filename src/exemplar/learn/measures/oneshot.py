@@ -200,7 +200,7 @@ def score_points(side: Tested, *, agent: str = "human", rng: np.random.Generator
     """Experiment 2: accuracy over all tests; and root_noise_floor, the error a perfect model of this side would still have."""
     points, drawn = side.points(), side.resample(N_REPLICATES, rng)[0].mean(axis=1)
     n = len(points.tests)
-    around = interval_about(drawn, float(points.accuracy.mean()), n=n)
+    around = share_about(drawn, float(points.accuracy.mean()), n=n)
     floor = float(np.sqrt(points.variance.mean()))
     floors = np.sqrt(points.variance[rng.integers(0, n, (N_REPLICATES, n))].mean(axis=1))
     ends = stats.interval(floors, floor, n=n)
@@ -217,7 +217,7 @@ def score_tests(
     scores = {}
     for name, mine in groups.items():
         value, values = float(points.accuracy[mine].mean()), drawn[:, mine].mean(axis=1)
-        scores[name] = Score.of(name, interval_about(values, value, n=result.n_units or len(points.tests)), agent=agent)
+        scores[name] = Score.of(name, share_about(values, value, n=result.n_units or len(points.tests)), agent=agent)
     return scores
 
 
@@ -259,7 +259,7 @@ def compare_transformations(
         value = [float(side.accuracy[mine].mean()) for side in (own, theirs)]
         values = [side[:, mine].mean(axis=1) for side in drawn]
         found[name] = {
-            what: interval_about(v, x, n=len(own.tests))
+            what: (interval_about if what == "difference" else share_about)(v, x, n=len(own.tests))
             for what, x, v in (
                 ("model", value[0], values[0]),
                 ("people", value[1], values[1]),
@@ -280,6 +280,12 @@ def interval_about(drawn: np.ndarray, value: float, *, n: int) -> stats.Estimate
             "better than by guessing, too many for an interval: give more sessions"
         )
     return stats.interval(drawn - np.nanmean(drawn) + value, value, n=n, method="basic")
+
+
+def share_about(drawn: np.ndarray, value: float, *, n: int) -> stats.Estimate:
+    """`interval_about` of an accuracy, which ends at 0 and 1."""
+    around = interval_about(drawn, value, n=n)
+    return stats.Estimate(around.value, max(around.lo, 0.0), min(around.hi, 1.0), around.n)
 
 
 def _mse_n(model: tuple[np.ndarray, np.ndarray], people: tuple[np.ndarray, np.ndarray], variant: str) -> np.ndarray:
