@@ -117,9 +117,9 @@ def _scores(cell: Population, found: dict[str, Any]) -> Iterator[Score]:
 
 KEPT = KeptResult(
     title="Do the null tests of MSE_n hold their level?",
-    text="SIMULATED populations (64 subtasks × 100 trials, square rule) and a model with 500 sessions per subtask that is true (level, to "
-    "be 5 %) or learns by the perceptron (power). n: sessions of each subtask; lapse: the share of trials on which people "
-    "guess, on average; unequal: spread evenly from 0 to twice that.\n\n"
+    text="SIMULATED populations (64 subtasks × 100 trials, square rule) and a model with 500 sessions per subtask that is "
+    "true (level, to be 5 %) or learns by the perceptron (power). n: sessions of each subtask; lapse: the share of trials on "
+    "which people guess, on average; unequal: spread evenly from 0 to twice that.\n\n"
     "`calibrated`, the default, rejects 3.6 to 6.5 % of true models in every cell in which it knows who did what, or everyone "
     "did one session: with people who did every subtask and lapse unequally 4.6 to 5.8 %, 2,000 populations each. It is the "
     "statistic of Chen & Qin (2010) with three things more: participants are the units; the direction along which a lapse rate "
