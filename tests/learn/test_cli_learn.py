@@ -588,3 +588,45 @@ def test_what_is_kept_comes_back_as_it_was(tmp_path: Path, data: st.DataObject) 
     one, other = outcome_of(back), outcome_in(table)
     assert one.subtasks == other.subtasks == names and one.n_choices == other.n_choices == n_choices + 1
     np.testing.assert_array_equal(one.learning().curves().n_correct, other.learning().curves().n_correct)
+
+
+@pytest.mark.parametrize("command", ["score", "compare", "human"])
+def test_a_folder_keeps_everything_that_is_printed_and_a_page_of_it(work: Path, tmp_path: Path, command: str) -> None:
+    given = {
+        "score": ("square", "--people", work / "again"),
+        "compare": ("square", work / "again"),
+        "human": ("again",),
+    }
+    first, *rest = given[command]
+    found = say(command, work / first, *rest, "--out", tmp_path / "out")
+    kept = json.loads((tmp_path / "out" / "report.json").read_text(encoding="utf-8"))
+    assert kept == {name: value for name, value in found.items() if name != "out"}
+    page = (tmp_path / "out" / "index.html").read_text(encoding="utf-8")
+    figures = {
+        "score": {"learning", "levels", "agreement", "subtasks"},
+        "compare": {"learning", "agreement", "subtasks"},
+    }
+    for name in figures.get(command, {"learning", "subtasks"}):
+        assert (tmp_path / "out" / f"{name}.svg").read_text(encoding="utf-8").startswith("<svg")
+    for name, p in found["p"].items():
+        assert name in page and f"{p:.4f}" in page
+    assert page.count("data:image/svg+xml") == len(figures.get(command, {"learning", "subtasks"}))
+    assert say(command, work / first, *rest, "--out", tmp_path / "out") == found  # the same again is the same folder
+
+
+def test_several_rules_are_run_on_the_same_features(work: Path, tmp_path: Path) -> None:
+    given = ("run", "--features", work / "features.npz", *SMALL, "--rule", "square", "--rule", "hinge")
+    found = say(*given, "--out", tmp_path / "both")
+    alone = say("run", "--features", work / "features.npz", *SMALL, "--rule", "hinge", "--out", tmp_path / "hinge")
+    assert list(found["rules"]) == ["square", "hinge"] and found["rules"]["hinge"]["accuracy"] == alone["accuracy"]
+    for name in ("trials.npz", "scores.parquet", "figure.svg", "components.svg"):
+        assert (tmp_path / "both" / "hinge" / name).read_bytes() == (tmp_path / "hinge" / name).read_bytes()
+    answer = ex.learn.run(features=work / "features.npz", rule=("square", "hinge"), sessions=40, trials=20)
+    assert set(answer.outcomes) == {"square", "hinge"}  # type: ignore[union-attr]
+    for words, sentence in (
+        (("--rule", "squar"), "did you mean square"),
+        (("--agent", "mine.py:Mine"), "brings its own rule"),
+    ):
+        with pytest.raises(UserError, match=sentence):
+            say(*given, *words, "--out", tmp_path / "wrong")
+    assert not (tmp_path / "wrong").exists()

@@ -240,6 +240,19 @@ def test_a_study_of_what_is_not_there_is_refused(made_up: Path, tmp_path: Path, 
     assert "\n" not in str(problem.value) and not (tmp_path / "out").exists()
 
 
+def test_a_folder_is_not_believed_for_features_that_have_changed(made_up: Path, tmp_path: Path) -> None:
+    names = [tmp_path / f"{name}.npz" for name in ("one", "two")]
+    for file, given in zip(names, ("good", "worse"), strict=True):
+        file.write_bytes((made_up / f"{given}.npz").read_bytes())
+    files = [word for file in names for word in ("--features", file)]
+    words = ("study", "--people", made_up / "public", *files, *SMALL, "--out", tmp_path / "out")
+    before = say(*words)
+    assert say(*words)["scores"] == before["scores"]
+    names[1].write_bytes((made_up / "worst.npz").read_bytes())
+    with pytest.raises(UserError, match="holds another run.*two"):
+        say(*words)
+
+
 def test_features_of_other_images_are_refused(made_up: Path, tmp_path: Path) -> None:
     with np.load(made_up / "good.npz") as kept:
         np.savez(tmp_path / "strange.npz", **{**kept, "image": np.char.add("x", kept["image"])})

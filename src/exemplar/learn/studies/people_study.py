@@ -15,11 +15,14 @@ from typing import Any
 import numpy as np
 
 from exemplar import engine, seeds, stats
+from exemplar.dense_trials import FILE
 from exemplar.errors import UserError
+from exemplar.files import reading
 from exemplar.learn.agents import list_rules
 from exemplar.learn.measures.accuracy import score_accuracy, score_consistency
 from exemplar.learn.measures.curves import repeat
 from exemplar.learn.measures.mse import score_both_limits
+from exemplar.learn.people import IMAGE_SETS, data_folder
 from exemplar.learn.studies.encoders import depths, list_encoders
 from exemplar.learn.studies.findings import score_variances
 from exemplar.learn.studies.models import N_ENCODERS
@@ -62,11 +65,36 @@ def study_people_in_folder(
     `learned.npz` (for the figures) and `cpu_seconds.json`.
     """
     with open_run(
-        folder, command="learn study", config=config, seed=seed, variant="paper", backend=backend, keep="jobs.sqlite"
+        folder,
+        command="learn study",
+        config=config,
+        seed=seed,
+        variant="paper",
+        data=digest_inputs(config),
+        backend=backend,
+        keep="jobs.sqlite",
     ) as run:
         if not run.finished:
             run_people_study(run, config, seed)
     return Path(folder)
+
+
+def digest_inputs(config: PeopleStudyConfig) -> dict[str, str]:
+    """Name → digest of every file that models and people come from: a folder with results of others is not taken for this."""
+    curves = load_side(config.people, False).first.learning().curves()
+    found = {"people": seeds.digest(curves.n_correct, curves.n_sessions, curves.subtasks)}
+    for source in config.sources:
+        files = [Path(file) for file in source.features if file]
+        files += [Path(place) / FILE for _, *places in source.runs for place in places if place]
+        if source.images:
+            data = data_folder(source.images)
+            files += [data / f"meta-{IMAGE_SETS[name]}.csv" for name in ("highvar", "oneshot", "warmup")]
+        contents = []
+        for file in files:
+            with reading(file, "a file"):
+                contents.append(file.read_bytes() if file.is_file() else b"")
+        found[source.encoder] = seeds.digest("source", contents)
+    return found
 
 
 def run_people_study(run: Run, config: PeopleStudyConfig, seed: int) -> Scores:
