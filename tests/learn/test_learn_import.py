@@ -167,14 +167,22 @@ def test_power_is_the_level_for_the_same_model_and_grows_with_people():
     assert many.level.value < 0.15
     for call, sentence in (
         (lambda: power_to_tell_apart(true, flat, n_people=(3,), rng=seeds.rng(0)), "at least 4 people"),
-        (lambda: power_to_tell_apart(true, flat, n_subtasks=(7,), rng=seeds.rng(0)), "1 to 6 subtasks"),
+        (lambda: power_to_tell_apart(true, flat, n_people=(5,), n_subtasks=(7,), rng=seeds.rng(0)), "1 to 6 subtasks"),
         (
             lambda: power_to_tell_apart(learners(0.9, 1, 6), flat, rng=seeds.rng(0)),
-            "50 people are drawn from the sessions of the true model, which has 6",
+            "50 people are drawn from a model's sessions, of which there are 6",
         ),
     ):
         with pytest.raises(UserError, match=sentence):
             call()
+
+
+def test_a_model_that_shares_its_sessions_with_people_has_no_advantage():
+    """The other model is the true one itself, session by session: people are as near to either."""
+    true = learners(0.9, "shared", 60)
+    (found,) = power_to_tell_apart(true, true, n_people=(20,), n_subtasks=(6,), n_experiments=100, rng=seeds.rng(3))
+    assert found.recovery.value == 0 and found.rejection == found.level  # never nearer: always exactly as near
+    assert found.level.value < 0.15
 
 
 def test_the_command_says_the_power_of_designs(tmp_path: Path) -> None:

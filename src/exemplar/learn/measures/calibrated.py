@@ -99,8 +99,8 @@ def measure_excess(model: Learning | SessionCovariance, people: Learning | Units
         value=(total + ours.along + yours.along) / n_cells,
         null_sd=float(np.sqrt(fixed)) / n_cells,
         sd=float(np.sqrt(fixed + linear)) / n_cells,
-        null_freedom=fixed**2 / doubt[0] if doubt[0] > 0 else np.inf,
-        freedom=(fixed + linear) ** 2 / doubt.sum() if doubt.sum() > 0 else np.inf,
+        null_freedom=float(fixed**2 / doubt[0]) if doubt[0] > 0 else np.inf,
+        freedom=float((fixed + linear) ** 2 / doubt.sum()) if doubt.sum() > 0 else np.inf,
         lapse=lapse,
         covariance="model" if isinstance(them, Curves) else "people",
     )

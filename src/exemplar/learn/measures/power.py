@@ -44,16 +44,17 @@ def power_to_tell_apart(
     """Power of each design. true, other: many simulated sessions of two models; n_people: sessions per subtask; n_subtasks: a
     quarter, a half and all of those there are, unless given; lapse: share of trials on which people guess.
 
-    Each experiment draws its subtasks and its people again: sessions of `true`, whose other sessions stand for the model, since
-    whoever shares sessions with people has an advantage no model has.
+    Each experiment draws its subtasks and its people again: sessions of `true`, which both models then lack, the other as well:
+    two runs with one seed show the same images in sessions of the same number, and whoever shares sessions with people has an
+    advantage no model has.
     """
     same_subtasks(true, other)
     some = n_subtasks or sorted({max(len(true.subtasks) // part, 1) for part in (4, 2, 1)})
-    wanted = max(n_people) + FEWEST
-    if true.n_sessions.min() < wanted or other.n_sessions.min() < FEWEST:
+    wanted, fewest = max(n_people) + FEWEST, int(min(true.n_sessions.min(), other.n_sessions.min()))
+    if fewest < wanted:
         raise UserError(
-            f"{max(n_people)} people are drawn from the sessions of the true model, which has {int(true.n_sessions.min())} of "
-            f"a subtask: simulate at least {wanted}, better ten times as many"
+            f"{max(n_people)} people are drawn from a model's sessions, of which there are {fewest} of a subtask: simulate at "
+            f"least {wanted}, better ten times as many"
         )
     if min(n_people) < FEWEST or max(some) > len(true.subtasks) or min(some) < 1:
         raise UserError(
@@ -63,11 +64,12 @@ def power_to_tell_apart(
     if not 0 <= lapse < 1:
         raise UserError(f"people cannot lapse on {lapse} of the trials: give 0 to below 1")
     models = [session_covariance(side) for side in (true, other)]
-    return [_design(true, models, n, k, lapse, n_experiments, rng) for n in n_people for k in some]
+    runs = [true, other]
+    return [_design(runs, models, n, k, lapse, n_experiments, rng) for n in n_people for k in some]
 
 
 def _design(
-    true: Behaviour,
+    runs: list[Behaviour],
     models: list[SessionCovariance],
     n_people: int,
     n_subtasks: int,
@@ -75,14 +77,18 @@ def _design(
     n_experiments: int,
     rng: np.random.Generator,
 ) -> Power:
-    """models: the true one, with all its sessions, and the other."""
+    """runs, models: the true one, with all its sessions, and the other."""
+    true, most = runs[0], np.minimum(*(run.n_sessions for run in runs))
     nearer, rejected, level = np.zeros((3, n_experiments), bool)
     for place in range(n_experiments):
         chosen = np.sort(rng.permutation(len(true.subtasks))[:n_subtasks])
-        drawn = [rng.permutation(true.places[subtask])[:n_people] for subtask in chosen]
-        people = _people(true, chosen, drawn, lapse, rng)
-        sides = [_only(model, chosen) for model in models]
-        sides[0] = _without(sides[0], np.array([true.correct[some].sum(axis=0) for some in drawn]), n_people)
+        numbers = [rng.permutation(most[subtask])[:n_people] for subtask in chosen]
+        drawn = [[run.places[s][number] for s, number in zip(chosen, numbers, strict=True)] for run in runs]
+        people = _people(true, chosen, drawn[0], lapse, rng)
+        sides = [
+            _without(_only(model, chosen), np.array([run.correct[some].sum(axis=0) for some in places]), n_people)
+            for model, run, places in zip(models, runs, drawn, strict=True)
+        ]
         error = [float(mse_n(moments_of(side.curves, people.curves()))) for side in sides]
         nearer[place] = error[0] < error[1]
         level[place], rejected[place] = (measure_excess(side, people).p < LEVEL for side in sides)
