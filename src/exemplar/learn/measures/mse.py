@@ -129,7 +129,7 @@ def null_distribution(
     did; the lapse rate is fitted each time. The distribution serves all models of a study with as many sessions.
 
     It is the paper's test, for its 50 sessions per subtask, where two errors cancel: its mean is low by (n − 1) / n, and its
-    spread too large. With 10 sessions it rejects most true models (docs/results.md); `measure_excess` does not.
+    spread too large. With 5 sessions it rejects nearly all true models (docs/results.md); `measure_excess` does not.
     """
     again, as_model = (
         people.resample_sessions(n_replicates, rng),

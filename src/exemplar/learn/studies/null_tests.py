@@ -125,8 +125,9 @@ KEPT = KeptResult(
     "statistic of Chen & Qin (2010) with three things more: participants are the units; the direction along which a lapse rate "
     "moves curves is taken out of every unit, and what fitting it took from the error is put back, without which people who "
     "lapse unequally were rejected in 0 to 2 %; and Student's t stands for the normal where people are few. Counts of such "
-    "people do not tell who did what, and there it rejects too seldom, in 0 to 5 %. `paper` rejects most true models with 5 or "
-    "10 sessions, and from counts alone a fifth even with 50; what looks like its power there is that. Sessions, counts and "
+    "people do not tell who did what, and there it rejects too seldom, in 0 to 5 %. `paper` rejects nearly all true models "
+    "with 5 sessions, a quarter to a half with 10, and from counts alone a fifth even with 50; what looks like its power there "
+    "is that. Sessions, counts and "
     "participants are drawn from pools whose true curves are known, in which subtasks differ, but people differ only in "
     "lapses, or in one of two rules.",
     compute=null_result,
