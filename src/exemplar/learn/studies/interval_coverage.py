@@ -105,8 +105,8 @@ def _scores(job: CoverageJob, found: dict[str, Any]) -> Iterator[Score]:
 KEPT = KeptResult(
     title="Does the interval of MSE_n hold the truth?",
     text="SIMULATED populations as in `learn-null`, lapsing on 10 % of trials, beside a true model, a near one (the "
-    "perceptron, .0005 above the noise floor) and a far one (which learns each subtask as people learn another, .013 above it). The "
-    "truth is the error that remains if everything is simulated for ever; half widths are in thousandths of MSE_n.\n\n"
+    "perceptron, .0005 above the noise floor) and a far one (which learns each subtask as people learn another, .013 above "
+    "it). The truth is the error that remains if everything is simulated for ever; half widths are in thousandths of MSE_n.\n\n"
     "`calibrated`, the default, holds it in 94 to 99 % of experiments for true and near models, and in 91 to 97 % for a far "
     "one: least with 5 or 10 people who did every subtask, for there are only so many of them to tell how people differ. "
     "The variance of MSE_n has a part that a true model has too, and one that grows with the error, which is estimated by "
