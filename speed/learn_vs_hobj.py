@@ -25,8 +25,9 @@ import numpy as np
 from exemplar import seeds
 from exemplar.images.sources import cache_folder
 from exemplar.learn.agents import PUBLISHED_RULES, make_agent
-from exemplar.learn.measures.curves import Behaviour, behaviour_of, repeat
+from exemplar.learn.measures.curves import Behaviour, repeat
 from exemplar.learn.measures.oneshot import generalization_of, score_generalization
+from exemplar.learn.measures.reading import behaviour_of
 from exemplar.learn.scores import score_learner, score_mse
 from exemplar.learn.simulation import gram_matrices, simulate
 from exemplar.learn.tasks import ObjectLearning, OneShot, Sessions

@@ -14,6 +14,7 @@ import pickle
 import socket
 import sys
 import threading
+import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -27,6 +28,8 @@ from exemplar.errors import UserError, unknown
 from exemplar.store import Store, code_of, pack, unpack
 
 ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL", "NUMBA", "VECLIB_MAXIMUM")}
+
+SECONDS_PER_LINE = 60.0  # of progress, where standard error is a file
 
 
 @dataclass(frozen=True)
@@ -280,11 +283,25 @@ def one_thread() -> Iterator[None]:
             torch.set_num_threads(before)
 
 
+def _lines(label: str, total: int, done: int) -> Callable[[], None]:
+    """Says how far it is once a minute, where nobody watches a bar: in a file."""
+    count, last = done, time.monotonic()
+
+    def advance() -> None:
+        nonlocal count, last
+        count += 1
+        if time.monotonic() - last >= SECONDS_PER_LINE:
+            last = time.monotonic()
+            print(f"{label}: {count} of {total}", file=sys.stderr, flush=True)
+
+    return advance
+
+
 @contextmanager
 def progress(label: str, *, total: int, done: int = 0) -> Iterator[Callable[[], None]]:
-    """A bar on standard error, if that is a terminal; call what it gives after each step."""
+    """A bar on standard error, if that is a terminal, and else a line now and then; call what it gives after each step."""
     if not sys.stderr.isatty() or total == 0:
-        yield lambda: None
+        yield _lines(label, total, done)
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn

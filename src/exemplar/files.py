@@ -77,10 +77,11 @@ def check_folder(folder: Path) -> None:
         ) from problem
 
 
-def write_npz(path: Path, arrays: dict[str, np.ndarray]) -> None:
-    """Compressed; the same bytes for the same arrays."""
+def write_npz(path: Path, arrays: dict[str, np.ndarray], *, compressed: bool = True) -> None:
+    """The same bytes for the same arrays. compressed: whether to spend time on a smaller file."""
+    save = np.savez_compressed if compressed else np.savez
     with whole_file(path) as part, part.open("wb") as file:
-        np.savez_compressed(file, **arrays)  # type: ignore[arg-type]
+        save(file, **arrays)  # type: ignore[arg-type]
 
 
 @contextmanager

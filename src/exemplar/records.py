@@ -204,6 +204,18 @@ class Trials(Table):
         refresh_hz=MAYBE_TIME, dropped_frames=MAYBE_COUNT,
     )  # fmt: skip
     KEY: ClassVar = ("agent", "participant", "subtask", "session", "trial")
+    FASTEST_MS: ClassVar = 20.0  # half of people's choices are never made within so few ms: such times are in seconds
+
+    @classmethod
+    def of(cls, **values: Any) -> Self:
+        """As `Table.of`; whole numbers that name a participant, subtask, session or stimulus become text."""
+        for name in ("participant", "subtask", "session", "stimulus"):
+            kind = getattr(getattr(values.get(name), "dtype", None), "kind", "")
+            if kind in "iu" and kind:
+                values[name] = np.asarray(values[name]).astype(str).astype(object)
+            elif isinstance(values.get(name), list) and all(type(word) is int for word in values[name]):
+                values[name] = [str(word) for word in values[name]]
+        return super().of(**values)
 
     @classmethod
     def check_rows(cls, frame: pd.DataFrame) -> None:
@@ -211,6 +223,22 @@ class Trials(Table):
         wrong = np.flatnonzero(frame["timed_out"] & frame["correct"])
         if len(wrong):
             raise UserError(f"trials row {wrong[0]} is both timed out and correct: a time-out counts as incorrect")
+        times = frame["reaction_time_ms"].dropna()
+        if len(times) and 0 < (middle := float(times.median())) < cls.FASTEST_MS:
+            raise UserError(
+                f"reaction_time_ms has a median of {middle:.3g}, too little for milliseconds: if these are seconds, multiply "
+                "by 1000"
+            )
+
+    @classmethod
+    def load(cls, folder: Path | str, name: str | None = None) -> Self:
+        """Read and check what `save` wrote, or what a simulation kept as arrays (`dense_trials`)."""
+        from exemplar.dense_trials import DenseTrials, has_dense_trials
+
+        whole = name is None and not (Path(folder) / f"{cls.title()}.parquet").is_file()
+        if whole and has_dense_trials(folder):
+            return cls(DenseTrials.load(folder).table().frame, {})
+        return super().load(folder, name)
 
 
 class Predictions(Table):

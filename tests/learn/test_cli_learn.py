@@ -17,17 +17,20 @@ import exemplar as ex
 from conftest import mistake
 from exemplar import engine, seeds
 from exemplar.cli import make_app
+from exemplar.dense_trials import DenseTrials
 from exemplar.errors import UserError
 from exemplar.images.objects import ObjectsConfig
 from exemplar.learn.agents import make_agent
 from exemplar.learn.exports import write_objects
 from exemplar.learn.features import load_features
-from exemplar.learn.measures.curves import Behaviour, behaviour_of
-from exemplar.learn.outcomes import Outcome, load_outcome, save_outcome
+from exemplar.learn.measures.curves import Behaviour
+from exemplar.learn.measures.reading import behaviour_of
+from exemplar.learn.outcomes import load_outcome, outcome_in, outcome_of
 from exemplar.learn.running import LearnerRun, run_learner
 from exemplar.learn.simulation import gram_matrices, simulate
 from exemplar.learn.stimuli import built_in_stimuli, public_stimuli
 from exemplar.learn.tasks import ObjectLearning
+from exemplar.records import Trials
 from exemplar.runs import open_run
 from exemplar.spaces.ball import fit_ball
 from exemplar.spaces.inputs import PhotoInput
@@ -125,7 +128,7 @@ def test_the_same_seed_gives_the_same_answer(work: Path, tmp_path: Path) -> None
         for clock in ("cpu_seconds", "cpu_seconds_simulation", "out"):
             found.pop(clock)
     assert one == two
-    for name in ("behaviour.npz", "scores.parquet", "figure.svg"):
+    for name in ("trials.npz", "scores.parquet", "figure.svg"):
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
 
 
@@ -248,27 +251,34 @@ def test_few_sessions_are_scored_and_compared_all_the_same(work: Path, tmp_path:
 
 
 TAMPERED: dict[str, dict[str, Any]] = {
-    "no agent": {"agent": np.array([], str)},
-    "no trials": {"n_trials": np.array([0])},
-    "a subtask too far": {"subtask": np.full(240, 9, np.uint16)},
+    "fewer bits": {"right": np.zeros((6, 40, 2), np.uint8)},
+    "fewer choices": {"choice": np.zeros((6, 39, 20), np.int8)},
+    "a choice too many": {"choice": np.full((6, 40, 20), 2, np.int8)},
     "subtasks of one name": {"subtasks": np.array(["a"] * 6)},
     "one choice": {"n_choices": np.array([1])},
-    "images of others": {"shown_subtask": np.array(list("abcdef"))},
-    "images cut off": {"shown": np.array(["x"])},
+    "images cut off": {"images": np.array([["x"]] * 6)},
+    "images of fewer subtasks": {"images": np.full((5, 40), "x")},
+    "phases of fewer trials": {"phase": np.array(["train"] * 19)},
+    "two agents": {"agent": np.array(["a", "b"])},
 }
 
 
 @pytest.mark.parametrize("arrays", TAMPERED.values(), ids=TAMPERED)
 def test_a_run_that_was_tampered_with_is_refused(work: Path, tmp_path: Path, arrays: dict[str, Any]) -> None:
-    with np.load(work / "square" / "behaviour.npz") as kept:
-        np.savez(tmp_path / "behaviour.npz", **{**kept, **arrays})
-    with pytest.raises(UserError, match="do not belong together"):
+    with np.load(work / "square" / "trials.npz") as kept:
+        np.savez(tmp_path / "trials.npz", **{**kept, **arrays})
+    with pytest.raises(UserError, match="do not belong"):
         load_outcome(tmp_path)
 
 
 def test_a_learner_is_not_told_from_its_own_kind_and_a_guesser_is(work: Path) -> None:
     found = say("score", work / "square", "--people", work / "again")
-    assert found["same_images"] and found["p"]["null"] > 0.01 and found["p"]["null_hobj"] > 0.01
+    assert found["same_images"] and found["p"]["null"] > 0.01 and found["null_test"] == "calibrated"
+    assert found["images_in_common"] == {"share": 1.0, "by": "images", "subtasks": 6}
+    as_published = say("score", work / "square", "--people", work / "again", "--null", "paper")
+    assert set(as_published["p"]) >= {"null", "null_hobj"} and as_published["null_test"] == "paper"
+    with pytest.raises(UserError, match="did you mean paper"):
+        say("score", work / "square", "--people", work / "again", "--null", "papr")
     assert found["mse_n"]["value"] == pytest.approx(found["noise_floor"]["value"], abs=0.001)
     assert found["mse_n_hobj"]["value"] == pytest.approx(0, abs=0.001) and found["lapse_rate"]["value"] < 0.05
     assert {(row["phase"], row["subtasks"]) for row in found["rows"]} >= {("early", "all"), ("late", "hardest")}
@@ -280,7 +290,7 @@ def test_a_learner_is_not_told_from_its_own_kind_and_a_guesser_is(work: Path) ->
 
 def test_a_model_on_other_images_is_refused_unless_told_otherwise(work: Path, tmp_path: Path) -> None:
     with pytest.raises(
-        UserError, match="saw different images .*people saw ant-00.png and others.*--other-images"
+        UserError, match=r"saw different images \(0.0% of the images are the same\).*--other-images"
     ) as problem:
         say("score", work / "others", "--people", work / "again", "--out", tmp_path / "out")
     assert "\n" not in str(problem.value) and not (tmp_path / "out").exists()
@@ -421,7 +431,7 @@ def test_a_run_holds_its_folder_while_it_simulates(work: Path, tmp_path: Path, m
 
     monkeypatch.setattr("exemplar.learn.experiments.run_learner", while_another_asks)
     say(*given)
-    for name in ("behaviour.npz", "scores.parquet"):
+    for name in ("trials.npz", "scores.parquet"):
         assert (tmp_path / "run" / name).read_bytes() == (work / "square" / name).read_bytes()
 
 
@@ -460,7 +470,7 @@ def test_the_command_prints_one_json_object_or_tables(work: Path, exemplar: Any)
     said = exemplar(*given, "--json")
     assert said.err == "" and said.json()["accuracy"]["n"] == 6 * 40
     text = CliRunner().invoke(APP, ["learn", "score", str(work / "square"), "--people", str(work / "again")]).stdout
-    assert all(word in text for word in ("root_mse_n", "null_hobj", "consistency_ceiling", "early", "hardest"))
+    assert all(word in text for word in ("root_mse_n", "null (calibrated)", "consistency_ceiling", "early", "hardest"))
 
 
 def test_a_verb_answers_what_its_command_prints(work: Path, tmp_path: Path, real_data: Any) -> None:
@@ -560,14 +570,63 @@ def test_one_shot_on_a_stage_keeps_what_its_records_tell(
 @settings(deadline=None, max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_what_is_kept_comes_back_as_it_was(tmp_path: Path, data: st.DataObject) -> None:
-    n, trials, subtasks = (data.draw(st.integers(1, top)) for top in (9, 19, 3))
-    rng = seeds.rng("kept", n, trials, subtasks)
-    names = tuple(f"s{k}" for k in range(subtasks))
-    own = Behaviour(rng.random((n, trials)) < 0.5, rng.integers(0, subtasks, n), names, np.arange(n).astype(str))
-    images = {name: frozenset({f"{name}-1", f"{name}-2"}) for name in names} if data.draw(st.booleans()) else None
-    save_outcome(tmp_path, Outcome("me", own, images, 3))
-    back = load_outcome(tmp_path)
-    assert isinstance(back.result, Behaviour) and (back.agent, back.images, back.n_choices) == ("me", images, 3)
-    for name in ("correct", "subtask", "participant"):
-        np.testing.assert_array_equal(getattr(back.result, name), getattr(own, name))
-    assert back.result.subtasks == names
+    """As arrays, and as the table that `Trials.load` makes of them."""
+    n_subtasks, n_sessions, n_trials, n_choices = (data.draw(st.integers(1, top)) for top in (3, 9, 19, 4))
+    shape, rng = (n_subtasks, n_sessions, n_trials), seeds.rng("kept", n_subtasks, n_sessions, n_trials)
+    names = tuple(",".join(f"s{k}{item}" for item in range(n_choices + 1)) for k in range(n_subtasks))
+    images = np.array([[f"{name[:2]}-{i}.png" for i in range(7)] for name in names])
+    dense = DenseTrials(
+        "me", names, images, np.array(["train"] * n_trials), rng.integers(0, 7, shape).astype(np.uint16),
+        rng.integers(0, n_choices + 1, shape).astype(np.int8), rng.random(shape) < 0.5, n_choices + 1,
+    )  # fmt: skip
+    dense.save(tmp_path)
+    back, table = DenseTrials.load(tmp_path), Trials.load(tmp_path)
+    assert (back.agent, back.subtasks, back.n_choices, back.named) == ("me", names, n_choices + 1, True)
+    for name in ("images", "phase", "shown", "choice", "correct"):
+        np.testing.assert_array_equal(getattr(back, name), getattr(dense, name))
+    assert table == dense.table() and len(table) == np.prod(shape)
+    one, other = outcome_of(back), outcome_in(table)
+    assert one.subtasks == other.subtasks == names and one.n_choices == other.n_choices == n_choices + 1
+    np.testing.assert_array_equal(one.learning().curves().n_correct, other.learning().curves().n_correct)
+
+
+@pytest.mark.parametrize("command", ["score", "compare", "human"])
+def test_a_folder_keeps_everything_that_is_printed_and_a_page_of_it(work: Path, tmp_path: Path, command: str) -> None:
+    given = {
+        "score": ("square", "--people", work / "again"),
+        "compare": ("square", work / "again"),
+        "human": ("again",),
+    }
+    first, *rest = given[command]
+    found = say(command, work / first, *rest, "--out", tmp_path / "out")
+    kept = json.loads((tmp_path / "out" / "report.json").read_text(encoding="utf-8"))
+    assert kept == {name: value for name, value in found.items() if name != "out"}
+    page = (tmp_path / "out" / "index.html").read_text(encoding="utf-8")
+    figures = {
+        "score": {"learning", "levels", "agreement", "subtasks"},
+        "compare": {"learning", "agreement", "subtasks"},
+    }
+    for name in figures.get(command, {"learning", "subtasks"}):
+        assert (tmp_path / "out" / f"{name}.svg").read_text(encoding="utf-8").startswith("<svg")
+    for name, p in found["p"].items():
+        assert name in page and f"{p:.4f}" in page
+    assert page.count("data:image/svg+xml") == len(figures.get(command, {"learning", "subtasks"}))
+    assert say(command, work / first, *rest, "--out", tmp_path / "out") == found  # the same again is the same folder
+
+
+def test_several_rules_are_run_on_the_same_features(work: Path, tmp_path: Path) -> None:
+    given = ("run", "--features", work / "features.npz", *SMALL, "--rule", "square", "--rule", "hinge")
+    found = say(*given, "--out", tmp_path / "both")
+    alone = say("run", "--features", work / "features.npz", *SMALL, "--rule", "hinge", "--out", tmp_path / "hinge")
+    assert list(found["rules"]) == ["square", "hinge"] and found["rules"]["hinge"]["accuracy"] == alone["accuracy"]
+    for name in ("trials.npz", "scores.parquet", "figure.svg", "components.svg"):
+        assert (tmp_path / "both" / "hinge" / name).read_bytes() == (tmp_path / "hinge" / name).read_bytes()
+    answer = ex.learn.run(features=work / "features.npz", rule=("square", "hinge"), sessions=40, trials=20)
+    assert set(answer.outcomes) == {"square", "hinge"}  # type: ignore[union-attr]
+    for words, sentence in (
+        (("--rule", "squar"), "did you mean square"),
+        (("--agent", "mine.py:Mine"), "brings its own rule"),
+    ):
+        with pytest.raises(UserError, match=sentence):
+            say(*given, *words, "--out", tmp_path / "wrong")
+    assert not (tmp_path / "wrong").exists()

@@ -315,3 +315,37 @@ def test_a_learner_of_a_rule_of_one_s_own_runs_on_both_paths():
     features, sessions = make_features(2, task), task.sample(2, 10, rng=seeds.rng("own"))
     agent = LinearLearner(Sign())
     assert (simulate(agent, gram_matrices(features), sessions) == run_agent(agent, features, sessions)).all()
+
+
+@pytest.mark.parametrize("name", ["square", "cross-entropy", "exponential"])
+def test_rounding_decides_ties_and_leaves_the_weights_alone(name):
+    """At d = 1 the weights are one number, which the rule alone must change: a rounded preference moved it by 10⁻¹³."""
+    learner, rule, rng = make_agent(name, rate=0.3), make_rule(name, rate=0.3), seeds.rng("rounding")
+    learner.reset(seeds.rng("ties"))
+    weights = np.zeros(2)
+    for x, reward in zip(rng.uniform(-1, 1, 40), rng.choice([-1.0, 1.0], 40), strict=True):
+        choice = learner.choose(np.array([x]))
+        learner.feedback(reward)
+        weights[choice] += rule.step(weights[choice] * x, reward) * x
+    assert np.array_equal(learner.weights[:, 0], weights)
+
+
+def test_a_tie_at_one_dimension_stays_a_tie():
+    """Both actions end at the same weight by different roads; on paper their preferences are equal."""
+    learner = make_agent("square", rate=0.5)
+    learner.reset(seeds.rng("tie"))
+    learner.choose(np.array([0.7]))
+    third = 1 / 3
+    learner.weights[:, 0] = [third + 2.0**-53, third]  # equal but for the last bit
+    drawn = {learner.choose(np.array([0.7])) for _ in range(40)}
+    assert drawn == {0, 1}
+
+
+@pytest.mark.parametrize("name", list_rules())
+def test_fast_and_slow_agree_at_one_dimension(name):
+    """Where all images are multiples of one, ties and near ties are everywhere."""
+    features = seeds.rng("one dimension").choice([-1.0, -0.6, 0.3, 0.6, 1.0], (2, 2, 30, 1))
+    sessions = ObjectLearning(n_trials=30, n_images=30).sample(2, 40, rng=seeds.rng("one", name))
+    for rate in (0.3, 1.0):
+        agent = make_agent(name, rate=rate)
+        assert (simulate(agent, gram_matrices(features), sessions) == run_agent(agent, features, sessions)).all()

@@ -276,7 +276,9 @@ def test_examples_at_the_door_are_true() -> None:
 
 
 def test_the_room_describes_itself() -> None:
-    assert set(ROOM.results()) == {"learn-people", "learn-encoders"} == set(ROOM.studies())
+    assert (
+        set(ROOM.results()) == {"learn-people", "learn-encoders", "learn-null", "learn-coverage"} == set(ROOM.studies())
+    )
     assert ROOM.results()["learn-encoders"].published["variance_of_encoder", "of MSE_n"].value == 0.998
     assert list(ROOM.agents()) == [row["name"] for row in ex.learn.list_agents()["agents"]]
     assert ROOM.tour is not None and callable(ROOM.tour().make)
@@ -303,7 +305,7 @@ def test_power_and_smooth_curves_are_at_the_door() -> None:
         for rule in ("square", "random-guesser")
     )
     (power,) = ex.learn.power_to_tell_apart(fast, slow, n_people=(20,), n_subtasks=(4,), rng=seeds.rng("power"))  # type: ignore[arg-type]
-    assert power.recovery > 0.9 and power.rejection > 0.9
+    assert power.recovery.value > 0.9 and power.rejection.value > 0.9
     counts = fast.curves().n_correct  # type: ignore[union-attr]
     smooth = ex.learn.smooth_curves(counts, np.full(counts.shape, 200))
     assert smooth.accuracy.shape == counts.shape and (smooth.lo < smooth.accuracy).all()

@@ -12,7 +12,7 @@ from PIL import Image
 from exemplar import seeds
 from exemplar.errors import UserError
 from exemplar.learn.benchmark import score_people
-from exemplar.learn.measures.curves import behaviour_in
+from exemplar.learn.measures.reading import behaviour_in
 from exemplar.learn.people import IMAGE_SETS, generalization_in, load_curves, load_images, load_points, load_trials
 from exemplar.learn.stimuli import public_stimuli
 
@@ -100,6 +100,20 @@ def test_probe_trials_are_dropped_and_the_rest_numbered_anew(public):
     assert (session["correct"].to_numpy() == mine["perf"].to_numpy().astype(bool)).all()
 
 
+def test_sessions_of_any_length_are_read_in_both_experiments(tmp_path):
+    (meta, long), (meta2, shots) = high_variation(), one_shot()
+    long = long[(long["trial"] < 40) & (long["trial_type"] != "probe")]
+    catch = shots[shots["trial"] == 14].assign(trial=20)
+    folder = write(tmp_path, (meta, long), (meta2, pd.concat([shots, catch])))
+    behaviour = behaviour_in(load_trials(folder))
+    assert behaviour.n_trials == 39 and len(behaviour.correct) == 6
+    trials = load_trials(folder, "oneshot")
+    assert trials["trial"].max() == 20 and (trials.frame[trials["trial"] < 10]["phase"] == "train").all()
+    assert sorted(trials.frame[trials["phase"] == "catch"]["trial"].unique()) == [14, 19, 20]
+    report = score_people(behaviour, seed=0)
+    assert report.curves is not None and report.curves[0].curves.n_trials == 39
+
+
 def test_a_time_out_counts_as_incorrect(public):
     trials = load_trials(public).frame
     late = trials[trials["timed_out"]]
@@ -119,7 +133,7 @@ def test_one_shot_sessions_are_keyed_by_assignment_and_slot_and_scored_by_test(p
         "scale | 0.5",
         "scale | 1.5",
     )  # combinednat is shown, not scored
-    counts = generalization_in(trials, images)
+    counts = generalization_in(trials, images, by_participant=False)
     assert (
         len(counts) == 6
         and counts.catch_shown.tolist() == [2] * 6
@@ -285,7 +299,7 @@ def test_a_population_is_scored_and_compared_from_the_public_files(public):
         and len(people.images["MutatorObject000,MutatorObject001"]) > 100
     )
     alone = score_people(people.result, seed=0)
-    assert alone.scores["overall"].n == 6 and "consistency_ceiling" not in alone.scores
+    assert alone.scores["overall"].n == 3 and "consistency_ceiling" not in alone.scores
     report = score_against_people(people, people, seed=0)
     assert report.same_images and report.p["individuals_differ"] > 0
     assert any("3 participants did all 2 subtasks" in note for note in report.notes)
@@ -304,8 +318,9 @@ def test_trial_numbers_must_be_numbers(tmp_path):
 def test_a_model_that_saw_peoples_images_is_scored_without_more_ado(public):
     from exemplar.learn.benchmark import score_against_people
     from exemplar.learn.features import Features
-    from exemplar.learn.outcomes import load_outcome, same_images
+    from exemplar.learn.outcomes import load_outcome
     from exemplar.learn.running import RunConfig, run_learner
+    from exemplar.learn.shared_images import share_images
 
     folder = with_pictures(public)
     for experiment in (1, 2):
@@ -314,7 +329,8 @@ def test_a_model_that_saw_peoples_images_is_scored_without_more_ado(public):
         seen = Features(features, None, stimuli.subtasks, stimuli.image, stimuli.test)
         done = run_learner(RunConfig(experiment, n_sessions=100), seen, seed=0)
         people = load_outcome(folder, experiment=experiment)
-        assert same_images(done.outcome, people) == (True, "images of the same names were shown")
+        shared = share_images(done.outcome, people)
+        assert shared.same and shared.share == 1 and shared.by == "images"
         if experiment == 1:  # in 2, six sessions are too few to draw from
             report = score_against_people(done.outcome, people, seed=0)
             assert report.same_images and report.scores["mse_n"].value > 0 and 0 < report.p["null"] <= 1

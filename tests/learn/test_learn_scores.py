@@ -15,7 +15,7 @@ from exemplar.images.sources import find
 from exemplar.learn import people
 from exemplar.learn.agents import RandomGuesser, make_agent
 from exemplar.learn.measures.accuracy import widest_quantiles
-from exemplar.learn.measures.curves import Behaviour, Curves, behaviour_in, behaviour_of, repeat
+from exemplar.learn.measures.curves import Behaviour, Curves, repeat
 from exemplar.learn.measures.individuals import (
     Individuals,
     compare_populations,
@@ -39,9 +39,10 @@ from exemplar.learn.measures.oneshot import (
     compare_transformations,
     generalization_null,
     generalization_of,
+    resampled_null,
     score_generalization,
 )
-from exemplar.learn.measures.power import power_to_tell_apart
+from exemplar.learn.measures.reading import behaviour_in, behaviour_of
 from exemplar.learn.measures.statespace import smooth_curves
 from exemplar.learn.measures.variance import variance_explained
 from exemplar.learn.scores import (
@@ -184,22 +185,39 @@ def test_a_perfect_model_reaches_the_noise_floor_or_zero(pair):
 
 def test_replicates_are_resampled_sessions_one_by_one(pair):
     # The matrix product against an explicit loop over the same draws.
-    _, humans, _, repeated = pair
-    rng = seeds.rng(2)
+    humans, rng = pair[1], seeds.rng(2)
+    replicates = humans.resample_sessions(500, seeds.rng(2))
     explicit = np.empty((500, 16, 100))
     for subtask in range(16):
         mine = humans.correct[humans.subtask == subtask]
         for replicate, drawn in enumerate(rng.integers(0, len(mine), (500, len(mine)), dtype=np.uint16)):
             explicit[replicate, subtask] = mine[drawn].sum(axis=0)
-    assert (explicit == repeated.replicates.n_correct).all()
+    assert (explicit == replicates.n_correct).all() and replicates.resampled == "sessions"
+
+
+def test_replicates_are_resampled_participants_with_all_their_sessions(pair):
+    _, humans, _, repeated = pair
+    rng, names = seeds.rng(2), np.unique(humans.participant)
+    drawn = rng.integers(0, len(names), (500, len(names)), dtype=np.uint32)
+    for replicate in (0, 123, 499):
+        sessions = np.concatenate([np.flatnonzero(humans.participant == names[unit]) for unit in drawn[replicate]])
+        for subtask in (0, 15):
+            mine = sessions[humans.subtask[sessions] == subtask]
+            assert (humans.correct[mine].sum(axis=0) == repeated.replicates.n_correct[replicate, subtask]).all()
+            assert len(mine) == repeated.replicates.sizes[replicate, subtask]
+    assert repeated.replicates.resampled == "participants" and repeated.n == len(names)
 
 
 def test_moments_of_replicates_are_those_of_their_curves(pair):
     _, _, model, humans = pair
-    moments = replicate_moments(model.replicates, humans.replicates)
+    moments = replicate_moments(model.replicates, humans.replicates, 0.5)
     for replicate in (0, 7):
         one, two = (
-            Curves(side.replicates.n_correct[replicate].astype(float), side.replicates.n_sessions, side.curves.subtasks)
+            Curves(
+                side.replicates.n_correct[replicate].astype(float),
+                side.replicates.sizes[replicate],
+                side.curves.subtasks,
+            )
             for side in (model, humans)
         )
         alone = moments_of(one, two)
@@ -357,8 +375,10 @@ def test_behaviour_comes_back_from_trials_and_cut_sessions_are_refused():
     with pytest.raises(UserError, match="1 of 12 sessions are cut short"):
         behaviour_in(Trials.of(**columns).subset(np.arange(n - 1)))
     shifted = {**columns, "trial": np.where(np.arange(n) == n - 1, 9, columns["trial"])}
-    with pytest.raises(UserError, match="not numbered"):
+    with pytest.raises(UserError, match="numbered 0 to 9, not 0 to 5"):
         behaviour_in(Trials.of(**shifted))
+    with pytest.raises(UserError, match="numbered 1 to 6 and must be counted from 0: subtract 1"):
+        behaviour_in(Trials.of(**{**columns, "trial": columns["trial"] + 1}))
 
 
 # Experiment 2
@@ -403,7 +423,7 @@ def test_a_resample_without_a_value_widens_the_interval_and_too_many_are_refused
     assert 0 < missing < 25  # by (1 − 4/60)^60 = 1.6 %
     score = score_generalization(thin, counts, rng=seeds.rng("thin"))["mse_n"]
     assert np.isfinite(score.ci95).all() and score.ci95[0] < score.value < score.ci95[1]
-    null = generalization_null(thin, 60, rng=seeds.rng("thin"))
+    null = resampled_null(thin, 60, rng=seeds.rng("thin"))
     assert 900 < len(null.errors) < 1000 and np.isfinite(null.errors).all()
     thin.n_shown[1:4, 0] = thin.n_correct[1:4, 0] = 0
     with pytest.raises(UserError, match="shown fewer than twice.* give more sessions"):
@@ -454,7 +474,9 @@ def test_one_shot_mse_n_by_hand_and_without_difference_is_noise():
     model, humans = one_shot_people(2000, 0.0, "m2")[0], one_shot_people(800, 0.1, "h2")[0]
     score = score_generalization(model, humans, variant="hobj", rng=seeds.rng("os2"))["mse_n"]
     assert score.ci95[0] < 0 < score.ci95[1]
-    null = generalization_null(humans, 2000, rng=seeds.rng("os3"))
+    null = generalization_null(humans, model, rng=seeds.rng("os3"))
+    assert (null.errors == resampled_null(humans, 2000, rng=seeds.rng("os3")).errors).all()
+    assert generalization_null(b, model, rng=seeds.rng("os3")) is None
     paper = score_generalization(model, humans, rng=seeds.rng("os2"))["mse_n"]
     assert null.p(paper.value) > 0.01
     worse = Generalization(model.n_correct * 0.8, model.n_shown, model.catch_correct, model.catch_shown, model.tests)
@@ -559,29 +581,12 @@ def test_two_populations_are_compared_in_what_both_did():
     better = behaviour_from(seeds.rng("b").random((16, 20, 50)) < 0.95)
     scores, p = compare_populations(better, online, n_replicates=300, rng=seeds.rng(0))
     assert scores["accuracy_difference"].ci95[0] > 0.05 and p < 0.02
-    with pytest.raises(UserError, match="share 2 subtasks"):
-        compare_populations(lab.of(lab.subtasks[:2]), online, rng=seeds.rng(0))
-
-
-def test_power_is_chance_without_a_difference_and_grows_with_people():
-    true = learners(16, 200, seed="true")
-    same = power_to_tell_apart(
-        true, learners(16, 200, seed="same"), n_people=(20,), n_subtasks=(8,), n_experiments=300, rng=seeds.rng("p")
-    )[0]
-    assert 0.3 < same.recovery < 0.7 and same.rejection < 0.2
-    designs = power_to_tell_apart(
-        true,
-        learners(16, 200, seed="x", worse=0.04),
-        n_people=(5, 100),
-        n_subtasks=(4, 16),
-        n_experiments=300,
-        rng=seeds.rng("p"),
-    )
-    weak, strong = designs[0], designs[-1]
-    assert (weak.n_people, weak.n_subtasks, strong.n_people, strong.n_subtasks) == (5, 4, 100, 16)
-    assert strong.rejection > 0.9 > weak.rejection and strong.recovery >= weak.recovery
-    with pytest.raises(UserError, match="1 to 16 subtasks"):
-        power_to_tell_apart(true, true, n_subtasks=(17,), rng=seeds.rng(0))
+    scores, _ = compare_populations(lab.of(lab.subtasks[:2]), online, rng=seeds.rng(0))
+    assert set(scores) == {"accuracy_difference"}
+    counts, _ = compare_populations(few.curves(), online, n_replicates=300, rng=seeds.rng(0))
+    assert counts["accuracy_difference"].value == pytest.approx(0)
+    with pytest.raises(UserError, match="share no subtasks"):
+        compare_populations(lab.renamed(tuple(f"other{k}" for k in range(16))), online, rng=seeds.rng(0))
 
 
 def test_a_rule_scored_against_itself_fits_better_than_another_encoder():

@@ -32,13 +32,14 @@ if TYPE_CHECKING:
         session_tensors,
         simulate_stages,
     )
-    from exemplar.learn.experiments import LearnerAnswer
+    from exemplar.learn.experiments import LearnerAnswer, RulesAnswer
     from exemplar.learn.features import Features, load_features
     from exemplar.learn.outcomes import Outcome, load_outcome
     from exemplar.learn.people import generalization_in, load_curves, load_images, load_people, load_points, load_trials
     from exemplar.learn.scores import (
         Behaviour,
         Curves,
+        Excess,
         Generalization,
         Points,
         behaviour_in,
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
         generalization_of,
         individuality_test,
         learning_curve,
+        measure_excess,
         noise_floor,
         null_distribution,
         power_to_tell_apart,
@@ -80,16 +82,17 @@ else:  # what the command line parses
     Record = Path
 
 __all__ = [
-    "Agent", "Behaviour", "Curves", "Features", "Generalization", "Learners", "LinearLearner", "ObjectLearning", "OneShot",
-    "Outcome", "Points", "Prototype", "RandomGuesser", "SessionTensors", "Sessions", "Stimuli", "behaviour_in",
-    "behaviour_of", "built_in_stimuli", "check_agent", "compare", "compare_phases", "compare_populations",
-    "compare_transformations", "complete_individuals", "generalization_in", "generalization_null", "generalization_of",
-    "gram_matrices", "gram_tensors", "human", "individuality_test", "learning_curve", "list_agents", "load_curves",
-    "load_features", "load_images", "load_outcome", "load_people", "load_points", "load_trials", "make_agent", "make_rule",
-    "noise_floor", "null_distribution", "objects", "power_to_tell_apart", "public_stimuli", "repeat", "run", "run_agent",
-    "sample_session_tensors", "score", "score_accuracy", "score_consistency", "score_generalization", "score_learner",
-    "score_mse", "score_speed", "session_tensors", "simulate", "simulate_stages", "smooth_curves", "study", "trials_of",
-    "variance_explained", "who_outperforms",
+    "Agent", "Behaviour", "Curves", "Excess", "Features", "Generalization", "Learners", "LinearLearner",
+    "ObjectLearning", "OneShot", "Outcome", "Points", "Prototype", "RandomGuesser", "SessionTensors", "Sessions",
+    "Stimuli", "behaviour_in", "behaviour_of", "built_in_stimuli", "check_agent", "compare", "compare_phases",
+    "compare_populations", "compare_transformations", "complete_individuals", "generalization_in",
+    "generalization_null", "generalization_of", "gram_matrices", "gram_tensors", "human", "import_trials",
+    "individuality_test", "learning_curve", "list_agents", "load_curves", "load_features", "load_images",
+    "load_outcome", "load_people", "load_points", "load_trials", "make_agent", "make_rule", "measure_excess",
+    "noise_floor", "null_distribution", "objects", "power", "power_to_tell_apart", "public_stimuli", "repeat", "run",
+    "run_agent", "sample_session_tensors", "score", "score_accuracy", "score_consistency", "score_generalization",
+    "score_learner", "score_mse", "score_speed", "session_tensors", "simulate", "simulate_stages", "smooth_curves",
+    "study", "trials_of", "variance_explained", "who_outperforms",
 ]  # fmt: skip
 
 Variant = Annotated[str, Option("paper, or hobj where the authors' library differs from it.")]
@@ -131,12 +134,13 @@ def human(
         ),
     ] = None,
     variant: Variant = "paper",
+    out: Out = None,
     seed: Seed = 0,
 ) -> Answer:
-    """How people learned 64 pairs of objects, and from one view: accuracies, speed, noise floor, what guessing scores."""
+    """How people learned new objects, and from one view: accuracies, speed, noise floor, what guessing scores, individuals."""
     from exemplar.learn.scoring import describe_people
 
-    return describe_people(folder, variant, seed)
+    return describe_people(folder, variant, out=out, seed=seed)
 
 
 @verb
@@ -152,8 +156,8 @@ def run(
     choices: Annotated[int, Option("Built-in objects of a subtask, one per key; 2 as published.", low=2)] = 2,
     experiment: Experiment = 1,
     rule: Annotated[
-        str, Option("A plasticity rule, prototype, or random-guesser: see `exemplar learn agents`.")
-    ] = "square",
+        Names, Option("A plasticity rule, prototype, or random-guesser (`exemplar learn agents`), or several; square.")
+    ] = (),
     agent: Annotated[
         AgentGiven | None, Option("Instead: your own, file.py:Class with reset, choose and feedback.")
     ] = None,
@@ -162,17 +166,18 @@ def run(
     trials: Annotated[int, Option("Trials of a session of Experiment 1.", low=1)] = 100,
     variant: Variant = "paper",
     out: Out = None,
-    records: Annotated[bool, Option("Also keep every trial (Trials; 9 MB for 3.2 million).")] = False,
+    records: Annotated[bool, Option("Keep the trials as a parquet table too, for other programs.")] = False,
     device: Device = "auto",
     seed: Seed = 0,
-) -> LearnerAnswer:
+) -> LearnerAnswer | RulesAnswer:
     """Let a learner do an experiment, on your own encoder's features or a pretrained stage, and say how well and how fast.
 
     Features are centred and scaled by `warmup`; without, they must lie in the ball of radius 1, or are scaled by themselves.
     From Python, features may be arrays by name or `Features`, and agent a class or an object.
 
     Returns:
-        Accuracies and speed; `outcome`, what the learner did, which `score` and `compare` take.
+        Accuracies and speed; `outcome`, what the learner did, which `score` and `compare` take. Of several rules, `outcomes` by
+        rule, and a run folder for each.
 
     >>> import exemplar as ex, numpy as np
     >>> x = np.random.default_rng(0).standard_normal((3, 2, 20, 8)) + 2 * np.eye(8)[:2, None]
@@ -180,10 +185,12 @@ def run(
     >>> 0.8 < done["accuracy"]["value"] < 1
     True
     """
-    from exemplar.learn.experiments import RunRequest, run_experiment
+    from exemplar.learn.experiments import RunRequest, run_experiment, run_rules
 
-    request = RunRequest(stage, features, images, subtasks, views, choices, experiment, rule, agent, rate, sessions,
-                         trials, variant, records)  # fmt: skip
+    request = RunRequest(stage, features, images, subtasks, views, choices, experiment, (*rule, "square")[0], agent, rate,
+                         sessions, trials, variant, records)  # fmt: skip
+    if len(rule) > 1:
+        return run_rules(request, rule, out=out, device=device, seed=seed)
     return run_experiment(request, out=out, device=device, seed=seed)
 
 
@@ -197,13 +204,18 @@ def score(
     images: Metadata = None,
     catch: Annotated[bool, Option("Correct Trials of Experiment 2 by their catch trials, as people's are.")] = False,
     other_images: OtherImages = False,
+    null: Annotated[
+        str,
+        Option("The null test of Experiment 1: calibrated, or paper, which is right only near 50 sessions a subtask."),
+    ] = "calibrated",
     out: Out = None,
     seed: Seed = 0,
 ) -> Answer:
     """A learner against people: MSE_n with noise floor and null test, lapse rate, accuracies, consistency, early and late."""
     from exemplar.learn.scoring import ReadOptions, score_record
 
-    return score_record(record, people, ReadOptions(experiment, images, catch, other_images), out=out, seed=seed)
+    options = ReadOptions(experiment, images, catch, other_images)
+    return score_record(record, people, options, null=null, out=out, seed=seed)
 
 
 @verb
@@ -216,16 +228,34 @@ def study(
     one_shot: Annotated[int, Option("Subtasks of Experiment 2.", low=2, high=32)] = 32,
     trials: Annotated[int, Option("Of a session of Experiment 1.", low=10)] = 100,
     sessions: Annotated[int, Option("Of each model in each subtask.", low=2)] = 500,
+    people: Annotated[
+        Place | None,
+        Option("Compare with people instead: the public files (with data/behavior), a Trials folder, or counts."),
+    ] = None,
+    images: Annotated[
+        Place | None, Option("With --people: the images they saw, in the public layout; their own folder unless given.")
+    ] = None,
+    features: Annotated[
+        Names, Option("With --people, instead: NAME.npz per encoder (and NAME-one-shot.npz of Experiment 2).")
+    ] = (),
+    runs: Annotated[Names, Option("With --people, instead: folders of `learn run`, already made.")] = (),
+    other_images: OtherImages = False,
     seed: Seed = 0,
     engine: Engine = "pool",
     workers: Workers = None,
     address: Address = None,
 ) -> Answer:
-    """Encoders × rules on built-in objects, both experiments, against SIMULATED participants; which encoder is found again."""
-    from exemplar.learn.studies.requests import StudySizes, answer_study, choose_study
+    """Encoders × rules in both experiments, against people; or, on built-in objects, against SIMULATED participants.
 
-    config = choose_study(encoder, rule, truth, StudySizes(subtasks, one_shot, trials, sessions))
-    return answer_study(config, out, seed=seed, backend=make_backend(engine, workers, address))
+    With people: how much encoder and rule explain of MSE_n, consistency, early and late at four levels of difficulty, how many
+    models are rejected, and the best 1 % beside people. Without: which encoder of simulated participants is found again.
+    """
+    from exemplar.learn.studies.requests import ModelSources, StudyRequest, StudySizes, answer_request
+
+    sources = ModelSources(images, tuple(map(str, features)), tuple(map(str, runs)), other_images)
+    sizes = StudySizes(subtasks, one_shot, trials, sessions)
+    request = StudyRequest(tuple(encoder), tuple(rule), truth, sizes, people, sources)
+    return answer_request(request, out, seed=seed, backend=make_backend(engine, workers, address))
 
 
 @verb
@@ -245,6 +275,59 @@ def compare(
     from exemplar.learn.scoring import ReadOptions, compare_records
 
     return compare_records(first, second, ReadOptions(experiment, images, catch, other_images), out=out, seed=seed)
+
+
+@verb
+def import_trials(
+    file: Annotated[Place, Option("A CSV, one trial per row.", positional=True)],
+    out: Annotated[Place, Option("The folder to write, which `score`, `compare` and `human` read.")] = Path("trials"),
+    map: Annotated[
+        str,
+        Option(
+            "Columns by other names: participant=id,subtask=pair,stimulus=image,correct=hit,choice=response and so on."
+        ),
+    ] = "",
+    agent: Annotated[str, Option("Who did it, where no column says.")] = "human",
+    time_unit: Annotated[str, Option("Of reaction times: ms, s, or auto.")] = "auto",
+) -> Answer:
+    """Trials from a CSV of your own; casting, units and whether trials count from 0 or 1 are taken care of, and said.
+
+    Needed: participant, subtask (its objects, "A,B"), trial, stimulus and correct; session, choice, phase (train, test, catch),
+    reaction_time_ms, timed_out, refresh_hz, dropped_frames and agent where there are such columns. Others, such as gaze, are
+    left out, and named.
+
+    >>> import exemplar as ex, pathlib, tempfile
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> rows = ["who,pair,n,image,hit,rt"] + [f"p{p},cat:dog,{n},i{n}.png,{n % 2},0.5" for p in (1, 2) for n in (1, 2, 3)]
+    >>> _ = (folder / "mine.csv").write_text("\\n".join(rows))
+    >>> named = "participant=who,subtask=pair,trial=n,stimulus=image,correct=hit,reaction_time_ms=rt"
+    >>> done = ex.learn.import_trials(folder / "mine.csv", out=folder / "trials", map=named)
+    >>> done["sessions"], done["notes"][1]
+    (2, 'trials are counted from 1, kept from 0')
+    """
+    from exemplar.learn.importing import ImportRequest, import_csv
+
+    return import_csv(ImportRequest(Path(file).expanduser(), map, agent, time_unit), Path(out).expanduser())
+
+
+@verb
+def power(
+    true: Annotated[Record, Option("A run of the model that people are taken to learn as.", positional=True)],
+    other: Annotated[Record, Option("A run of the model to be told from it, on the same images.", positional=True)],
+    people: Annotated[str, Option("Sessions of each subtask, each by someone else.")] = "5,10,20,50",
+    subtasks: Annotated[
+        str, Option("Numbers of subtasks, as 8,16; a quarter, a half and all of those run unless given.")
+    ] = "",
+    lapse: Annotated[float, Option("Share of trials on which people guess.", low=0, high=0.99)] = 0.1,
+    experiments: Annotated[int, Option("Simulated for each design.", low=20)] = 200,
+    seed: Seed = 0,
+) -> Answer:
+    """How many people and subtasks it takes to reject a wrong model, and to find the right one nearer to people."""
+    from exemplar.learn.powering import answer_power
+    from exemplar.learn.scoring import ReadOptions, find_outcome
+
+    sides = [find_outcome(record, ReadOptions(1, None, False, False)) for record in (true, other)]
+    return answer_power(*sides, people=people, subtasks=subtasks, lapse=lapse, experiments=experiments, seed=seed)
 
 
 @verb

@@ -41,6 +41,7 @@ STEPS: dict[str, Callable[[Tensor, Tensor, bool], Tensor]] = {
     "cross-entropy": lambda preference, reward, hobj: 4 * reward * torch.sigmoid(-reward * preference),
 }
 RULES = (*STEPS, "reinforce")  # the last changes every action's weights
+COMPARING = ("perceptron", "hinge", "mae")  # ask which side of a number a preference is on, not how large it is
 
 
 @dataclass(frozen=True)
@@ -69,18 +70,19 @@ class Learners:
         """Which of the rules keep their weights within WEIGHT_LIMIT."""
         return tuple(i for i, name in enumerate(self.rules) if name == "exponential")
 
-    def steps(self, preference: Tensor, top: Tensor, chosen: Tensor, reward: Tensor) -> Tensor:
+    def steps(self, preference: Tensor, compared: Tensor, chosen: Tensor, reward: Tensor) -> Tensor:
         """Coefficients of x added to every action's weights, (rules, actions, sessions).
 
-        preference: the same shape; top: (rules, sessions) that of the chosen action; chosen: (rules, actions, sessions) which
-        it was; reward: (rules, sessions).
+        preference: the same shape; compared: (rules, sessions) that of the chosen action, rounded; chosen: (rules, actions,
+        sessions) which it was; reward: (rules, sessions).
         """
         size = torch.empty_like(preference)
         for i, name in enumerate(self.rules):
             if name == "reinforce":
                 torch.mul(chosen[i].to(reward) - preference[i].softmax(0), self.rate * reward[i], out=size[i])
             else:
-                torch.mul(chosen[i], self.rate * STEPS[name](top[i], reward[i], self.hobj), out=size[i])
+                top = compared[i] if name in COMPARING else (preference[i] * chosen[i]).sum(0)
+                torch.mul(chosen[i], self.rate * STEPS[name](top, reward[i], self.hobj), out=size[i])
         return size
 
 
@@ -230,7 +232,7 @@ def _run(
         taken = chosen.byte().argmax(1)
         choice[trial] = taken
         reward = (taken == answer[trial]).to(grams.dtype).mul_(2).sub_(1)
-        size = learners.steps(preference, top, chosen, reward)
+        size = learners.steps(product[trial], top, chosen, reward)
         cell = matrix + image[trial] * n_rows  # where the row of the image shown begins
         row = grams.take(cell + image[trial + 1 :])  # its products with the images to come
         later = product[trial + 1 :].addcmul_(row[:, None, None], size)

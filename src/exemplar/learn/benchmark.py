@@ -2,35 +2,60 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from exemplar import seeds
-from exemplar.errors import UserError
+from exemplar import engine, seeds
+from exemplar.errors import UserError, unknown
 from exemplar.learn.measures.accuracy import compare_phases, score_accuracy, score_consistency, score_speed
-from exemplar.learn.measures.curves import Behaviour, Curves, Learning, Repeated, enough_sessions, repeat
-from exemplar.learn.measures.individuals import complete_individuals, individuality_test, who_outperforms
+from exemplar.learn.measures.calibrated import can_measure, measure_excess
+from exemplar.learn.measures.curves import Learning, Repeated, enough_sessions, repeat
+from exemplar.learn.measures.individuals import (
+    Individuals,
+    complete_individuals,
+    individuality_test,
+    who_outperforms,
+)
 from exemplar.learn.measures.mse import null_distribution, score_limits, score_mse
+from exemplar.learn.measures.noise import FEWEST
 from exemplar.learn.measures.oneshot import (
-    Generalization,
-    Points,
+    Tested,
     compare_transformations,
     generalization_null,
     score_generalization,
     score_points,
 )
-from exemplar.learn.outcomes import Outcome, align, same_images
+from exemplar.learn.outcomes import Outcome
 from exemplar.learn.score_report import ScoreReport, estimate_values
+from exemplar.learn.shared_images import align_learning, align_tests, share_images
 from exemplar.learn.tasks import VARIANTS
 from exemplar.records import Score
 
-FEWEST_SESSIONS = 40  # per subtask; below, the null test cannot be trusted
+NULL_TESTS = ("calibrated", "paper")
+FEWEST_SESSIONS = 40  # per subtask; below, the paper's null test cannot be trusted
 TOO_NARROW = (
-    "only counts over people's sessions are available: intervals and the null test leave out that sessions differ, and are too "
+    "only counts over people's sessions are available: intervals of accuracies leave out that people differ, and are too "
     "narrow"
 )
+BY_COUNTS = (
+    "the null test takes people's sessions to vary as the model's do, for only counts of them are available: where people did "
+    "many subtasks and lapse differently, it rejects too seldom"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class IndividualDifferences:
+    """p: of the test that people differ; rows: who beats the model; people: those who did all subtasks, None where nobody
+    did.
+    """
+
+    p: dict[str, float] = field(default_factory=dict)
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    people: Individuals | None = None
 
 
 def score_people(people: Learning, *, variant: str = "paper", agent: str = "human", seed: int) -> ScoreReport:
@@ -41,58 +66,59 @@ def score_people(people: Learning, *, variant: str = "paper", agent: str = "huma
     scores |= score_limits(people, repeated, variant=variant, agent=agent)
     consistency, missing = _consistency(repeated, repeated, agent)
     scores |= {name: score for name, score in consistency.items() if name == "consistency_ceiling"}
-    p, rows, warnings, notes = individual_differences(people, None, seed)
-    warnings = [*_too_narrow(people), *missing, *warnings]
-    return ScoreReport(scores, p, rows, warnings, notes, (repeated, repeated))
+    found = individual_differences(people, None, seed)
+    warnings = [*_too_narrow(people), *missing, *found.warnings]
+    return ScoreReport(
+        scores, found.p, found.rows, warnings, found.notes, (repeated, repeated), individuals=found.people
+    )
 
 
-def score_against_people(model: Outcome, people: Outcome, *, other_images: bool = False, seed: int) -> ScoreReport:
+def score_against_people(
+    model: Outcome, people: Outcome, *, other_images: bool = False, null: str = "calibrated", seed: int
+) -> ScoreReport:
     """A model against people: MSE_n in both forms with its null test, accuracies, consistency, early and late.
 
     Curves of people mean something only for the images they saw: other images are refused unless `other_images`.
+    null: "calibrated", or "paper".
     """
-    same, reason = same_images(model, people)
-    if not same and not other_images:
+    if null not in NULL_TESTS:
+        raise unknown("null test", null, NULL_TESTS)
+    shared = share_images(model, people)
+    if not shared.same and not other_images:
         raise UserError(
-            f"the two saw different images ({reason}), and how fast objects are learned depends on the images more than on who "
-            "learns: run the model on people's images, or give --other-images to compare them anyway"
+            f"the two saw different images ({shared.reason}), and how fast objects are learned depends on the images more than "
+            "on who learns: run the model on people's images, or give --other-images to compare them anyway"
         )
-    own, theirs = align(model, people)
-    warnings = [] if same else [f"OTHER IMAGES: {reason}; what is compared here is not how alike the two learn"]
-    if isinstance(own, Behaviour | Curves) and isinstance(theirs, Behaviour | Curves):
-        report = _score_curves(own, theirs, 1 / model.n_choices, model.agent, seed)
-        if not set(model.subtasks) & set(people.subtasks):
-            warnings.append(
-                "subtasks have no names in common and are paired in order: MSE_n and consistency say little"
-            )
-    elif isinstance(own, Generalization | Points) and isinstance(theirs, Generalization | Points):
-        report = _score_tests(own, theirs, model.agent, seed)
+    warnings = shared.warnings
+    if not shared.same:
+        warnings = [f"OTHER IMAGES: {shared.reason}; what is compared here is not how alike the two learn"]
+    if model.experiment == 2:
+        report = _score_tests(*align_tests(model.tested(), people.tested()), model.agent, seed)
     else:
-        raise UserError("the two did different experiments: compare the same one")
-    return replace(report, warnings=[*warnings, *report.warnings], same_images=same)
+        own, theirs = align_learning(model.learning(), people.learning())
+        with engine.one_thread():  # sums of reals depend on their order, which the number of threads decides
+            report = _score_curves(own, theirs, model.agent, null, seed)
+        if not set(model.subtasks) & set(people.subtasks):
+            warnings = [
+                *warnings,
+                "subtasks have no names in common and are paired in order: MSE_n and consistency say little",
+            ]
+    return replace(report, warnings=[*warnings, *report.warnings], shared=shared)
 
 
-def _score_curves(own: Learning, theirs: Learning, chance: float, agent: str, seed: int) -> ScoreReport:
+def _score_curves(own: Learning, theirs: Learning, agent: str, null: str, seed: int) -> ScoreReport:
     model = repeat(own, rng=seeds.rng("learn score", "model", seed))
     people = repeat(theirs, rng=seeds.rng("learn score", "people", seed))
     scores: dict[str, Score] = {}
-    p: dict[str, float] = {}
     for variant in VARIANTS:
         ending = "" if variant == "paper" else f"_{variant}"
-        found = score_mse(model, people, variant=variant, chance=chance, agent=agent)
-        limits = score_limits(theirs, people, variant=variant, chance=chance)
+        found = score_mse(model, people, variant=variant, agent=agent)
+        limits = score_limits(theirs, people, variant=variant)
         found["random_guesser_mse_n"] = limits["random_guesser_mse_n"]
         scores |= {f"{name}{ending}": replace(score, name=f"{name}{ending}") for name, score in found.items()}
-        null = null_distribution(
-            theirs,
-            model.curves.n_sessions,
-            variant=variant,
-            chance=chance,
-            rng=seeds.rng("learn score", "null", variant, seed),
-        )
-        p[f"null{ending}"] = null.p(found["mse_n"].value)
         if variant == "paper":
             scores |= {name: limits[name] for name in ("noise_floor", "root_noise_floor")}
+    test = _test_null(own, theirs, scores, null, seed)
     accuracy = score_accuracy(model, agent=agent)
     scores |= {"accuracy": replace(accuracy.pop("overall"), name="accuracy"), **accuracy}
     scores |= score_speed(model, agent=agent)
@@ -109,12 +135,50 @@ def _score_curves(own: Learning, theirs: Learning, chance: float, agent: str, se
         }
         for row in compare_phases(model, people)
     ]
-    found_p, found_rows, found_warnings, notes = individual_differences(theirs, own, seed)
-    warnings = [*_too_narrow(theirs), *_too_few(people), *missing, *found_warnings]
-    return ScoreReport(scores, {**p, **found_p}, rows + found_rows, warnings, notes, (model, people))
+    found_in = individual_differences(theirs, own, seed)
+    warnings = [*_too_narrow(theirs), *test.warnings, *missing, *found_in.warnings]
+    return ScoreReport(
+        scores,
+        {**test.p, **found_in.p},
+        rows + found_in.rows,
+        warnings,
+        found_in.notes,
+        (model, people),
+        null_test=test.name,
+        individuals=found_in.people,
+    )
 
 
-def _score_tests(own: Generalization | Points, theirs: Generalization | Points, agent: str, seed: int) -> ScoreReport:
+@dataclass(frozen=True)
+class NullTest:
+    """name: which test was made; p: by name of the score; warnings: why not to believe it."""
+
+    name: str
+    p: dict[str, float]
+    warnings: list[str]
+
+
+def _test_null(own: Learning, theirs: Learning, scores: dict[str, Score], null: str, seed: int) -> NullTest:
+    """Do people learn as the model does, and lapse? The test asked for, or the paper's where there is too little for it."""
+    warnings = []
+    if null == "calibrated":
+        if can_measure(own, theirs):
+            p = measure_excess(own, theirs).p
+            return NullTest("calibrated", {"null": p}, [] if theirs.n_participants else [BY_COUNTS])
+        warnings = [
+            f"the calibrated null test needs the model's sessions, and {FEWEST} sessions or participants of each subtask on "
+            "both sides; this is the paper's"
+        ]
+    p_of = {}
+    for variant in VARIANTS:
+        ending = "" if variant == "paper" else f"_{variant}"
+        rng = seeds.rng("learn score", "null", variant, seed)
+        errors = null_distribution(theirs, own.curves().n_sessions, variant=variant, rng=rng)
+        p_of[f"null{ending}"] = errors.p(scores[f"mse_n{ending}"].value)
+    return NullTest("paper", p_of, [*warnings, *_too_few(theirs)])
+
+
+def _score_tests(own: Tested, theirs: Tested, agent: str, seed: int) -> ScoreReport:
     scores: dict[str, Score] = {}
     p: dict[str, float] = {}
     for variant in VARIANTS:
@@ -122,20 +186,19 @@ def _score_tests(own: Generalization | Points, theirs: Generalization | Points, 
         rng = seeds.rng("learn score", "one-shot", variant, seed)
         found = score_generalization(own, theirs, variant=variant, agent=agent, rng=rng)
         scores |= {f"{name}{ending}": replace(score, name=f"{name}{ending}") for name, score in found.items()}
-        if isinstance(theirs, Generalization) and isinstance(own, Generalization):
-            null = generalization_null(theirs, len(own), variant=variant, rng=rng)
+        null = generalization_null(theirs, own, variant=variant, rng=rng)
+        if null is not None:
             p[f"null{ending}"] = null.p(found["mse_n"].value)
     theirs_right, scores["root_noise_floor"] = score_points(theirs, rng=seeds.rng("learn score", "limits", seed))
     scores["accuracy"] = score_points(own, agent=agent, rng=seeds.rng("learn score", "own", seed))[0]
     scores["people_accuracy"] = replace(theirs_right, name="people_accuracy")
     warnings = [] if p else ["only people's accuracies per test are available, so there is no null test"]
     rows = transformation_rows(own, theirs, seed)
-    return ScoreReport(scores, p, rows, warnings, points=(own.points(), theirs.points()))
+    points = own.points(), theirs.points()
+    return ScoreReport(scores, p, rows, warnings, points=points, null_test="paper" if p else "")
 
 
-def transformation_rows(
-    own: Generalization | Points, theirs: Generalization | Points, seed: int
-) -> list[dict[str, Any]]:
+def transformation_rows(own: Tested, theirs: Tested, seed: int) -> list[dict[str, Any]]:
     found = compare_transformations(own, theirs, rng=seeds.rng("learn transformations", seed))
     return [
         {"transformation": kind, **{what: estimate_values(estimate) for what, estimate in sides.items()}}
@@ -143,24 +206,21 @@ def transformation_rows(
     ]
 
 
-def individual_differences(
-    people: Learning, model: Learning | None, seed: int
-) -> tuple[dict[str, float], list[dict[str, Any]], list[str], list[str]]:
-    """Do people differ, and who of those that did everything beats the model: p, rows, warnings and notes; all empty where that
-    cannot be asked."""
-    if not isinstance(people, Behaviour) or len(np.unique(people.participant)) == len(people.participant):
-        return {}, [], [], []
+def individual_differences(people: Learning, model: Learning | None, seed: int) -> IndividualDifferences:
+    """Do people differ, and who of those that did everything beats the model; empty where that cannot be asked."""
+    if not 0 < people.n_participants < int(people.n_sessions.sum()):
+        return IndividualDifferences()
     try:
         individuals = complete_individuals(people)
         test = individuality_test(individuals, rng=seeds.rng("learn individuals", seed))
     except UserError as problem:
-        return {}, [], [f"no test of individual differences: {problem}"], []
+        return IndividualDifferences(warnings=[f"no test of individual differences: {problem}"])
     rows = []
-    if isinstance(model, Behaviour):
+    if model is not None and len(model.session_accuracy):
         better = who_outperforms(individuals, model)
         rows = [{"participant": name, "better than the model, p": p} for name, p in better.items()]
     note = f"{len(individuals.participants)} participants did all {len(individuals.subtasks)} subtasks"
-    return {"individuals_differ": test.p}, rows, [], [note]
+    return IndividualDifferences({"individuals_differ": test.p}, rows, [], [note], individuals)
 
 
 def _consistency(model: Repeated, people: Repeated, agent: str) -> tuple[dict[str, Score], list[str]]:
@@ -171,15 +231,15 @@ def _consistency(model: Repeated, people: Repeated, agent: str) -> tuple[dict[st
         return {}, [f"no consistency: {problem}"]
 
 
-def _too_few(people: Repeated) -> list[str]:
-    fewest = int(people.curves.n_sessions.min())
+def _too_few(people: Learning) -> list[str]:
+    fewest = int(np.min(people.n_sessions))
     if fewest >= FEWEST_SESSIONS:
         return []
     return [
-        f"people have only {fewest} sessions in some subtask: below about {FEWEST_SESSIONS} the null test rejects even the "
-        "true model far more often than in 5 %, so its p says little"
+        f"people have only {fewest} sessions in some subtask: below about {FEWEST_SESSIONS} the paper's null test rejects even "
+        "the true model far more often than in 5 %, so its p says little"
     ]
 
 
 def _too_narrow(people: Learning) -> list[str]:
-    return [] if isinstance(people, Behaviour) else [TOO_NARROW]
+    return [] if people.n_participants else [TOO_NARROW]

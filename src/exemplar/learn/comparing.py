@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
-from exemplar import seeds, stats
+from exemplar import seeds
 from exemplar.errors import UserError
 from exemplar.learn.benchmark import individual_differences, transformation_rows
-from exemplar.learn.measures.accuracy import EARLY, N_LATE, score_accuracy, two_sided_p
-from exemplar.learn.measures.curves import Behaviour, Curves, Learning, Repeated, repeat
+from exemplar.learn.measures.accuracy import EARLY, N_LATE, score_accuracy
+from exemplar.learn.measures.curves import Learning, Repeated, repeat, same_subtasks
 from exemplar.learn.measures.individuals import compare_populations
-from exemplar.learn.measures.oneshot import Generalization, Points
-from exemplar.learn.outcomes import Outcome, align, same_images
-from exemplar.learn.score_report import ScoreReport, estimate_values
+from exemplar.learn.measures.oneshot import Tested
+from exemplar.learn.outcomes import Outcome
+from exemplar.learn.score_report import ScoreReport
+from exemplar.learn.shared_images import SharedImages, align_learning, align_tests, share_images
 from exemplar.records import Score
 
 BY_TRIALS = (
     "only counts of one side are available: differences are tested by trials, not by participants, and p is too small"
-)
-FEW_SUBTASKS = (
-    "fewer than 3 subtasks are shared: no consistency, and differences are tested by sessions, not by participants"
 )
 
 
@@ -31,44 +26,50 @@ def compare_outcomes(first: Outcome, second: Outcome, *, other_images: bool = Fa
     population is made of them; a model's sessions are participants); consistency over subtasks. Experiment 2: accuracies
     and differences by transformation.
     """
-    same, reason = same_images(first, second)
-    if not same and not other_images:
+    shared = share_images(first, second)
+    if not shared.same and not other_images:
         raise UserError(
-            f"the two saw different images ({reason}), which may explain any difference: give two that saw the same, or "
+            f"the two saw different images ({shared.reason}), which may explain any difference: give two that saw the same, or "
             "--other-images to compare them anyway"
         )
-    own, theirs = align(first, second)
-    warnings = [] if same else [f"OTHER IMAGES: {reason}; a difference may be due to the images"]
-    if isinstance(own, Generalization | Points) and isinstance(theirs, Generalization | Points):
-        rows = [
-            {"transformation": row["transformation"], "first": row["model"], "second": row["people"]}
-            | {"difference": row["difference"]}
-            for row in transformation_rows(own, theirs, seed)
-        ]
-        return ScoreReport({}, {}, rows, warnings, points=(own.points(), theirs.points()), same_images=same)
-    if not isinstance(own, Behaviour | Curves) or not isinstance(theirs, Behaviour | Curves):
-        raise UserError("the two did different experiments: compare the same one")
-    if own.n_trials != theirs.n_trials:
-        raise UserError(
-            f"one has {own.n_trials} trials and the other {theirs.n_trials}: compare sessions of the same length"
-        )
+    warnings = shared.warnings
+    if not shared.same:
+        warnings = [f"OTHER IMAGES: {shared.reason}; a difference may be due to the images"]
+    if first.experiment == 2:
+        return _compare_tests(*align_tests(first.tested(), second.tested()), shared, warnings, seed)
+    return _compare_curves(*align_learning(first.learning(), second.learning()), shared, warnings, seed)
+
+
+def _compare_tests(own: Tested, theirs: Tested, shared: SharedImages, warnings: list[str], seed: int) -> ScoreReport:
+    rows = [
+        {"transformation": row["transformation"], "first": row["model"], "second": row["people"]}
+        | {"difference": row["difference"]}
+        for row in transformation_rows(own, theirs, seed)
+    ]
+    return ScoreReport({}, {}, rows, warnings, points=(own.points(), theirs.points()), shared=shared)
+
+
+def _compare_curves(
+    own: Learning, theirs: Learning, shared: SharedImages, warnings: list[str], seed: int
+) -> ScoreReport:
+    same_subtasks(own, theirs)
     sides = [repeat(side, rng=seeds.rng("learn compare", who, seed)) for who, side in enumerate((own, theirs))]
     scores, rows = _windows(own, theirs, sides[0], sides[1], seed)
     p: dict[str, float] = {"accuracy_difference": rows[0]["p"]}
-    if not scores:
-        warnings.append(FEW_SUBTASKS if len(own.subtasks) < 3 else BY_TRIALS)
-    elif "consistency" not in scores:
-        warnings.append("no consistency: all subtasks are equally hard for one side")
+    if not own.n_participants or not theirs.n_participants:
+        warnings = [*warnings, BY_TRIALS]
+    if "consistency" not in scores:
+        reason = "fewer than 3 subtasks are shared" if len(own.subtasks) < 3 else "all are equally hard for one side"
+        warnings = [*warnings, f"no consistency over subtasks: {reason}"]
     for name, side in (("first", own), ("second", theirs)):
-        found, *_ = individual_differences(side, None, seed)
-        p |= {f"{test}_in_{name}": value for test, value in found.items()}
-    return ScoreReport(scores, p, rows, warnings, curves=(sides[0], sides[1]), same_images=same)
+        p |= {f"{test}_in_{name}": value for test, value in individual_differences(side, None, seed).p.items()}
+    return ScoreReport(scores, p, rows, warnings, curves=(sides[0], sides[1]), shared=shared)
 
 
 def _windows(
     own: Learning, theirs: Learning, first: Repeated, second: Repeated, seed: int
 ) -> tuple[dict[str, Score], list[dict[str, Any]]]:
-    """Scores over all trials, none where there are only counts or fewer than 3 subtasks; and a row per window."""
+    """Scores over all trials, and a row per window of trials."""
     n_trials = first.curves.n_trials
     windows = {"overall": (0, n_trials), "early": EARLY, "late": (max(n_trials - N_LATE, 0), n_trials)}
     windows |= {f"trial_{number}": (number - 1, number) for number in sorted({2, n_trials}) if number <= n_trials}
@@ -76,15 +77,9 @@ def _windows(
     scores: dict[str, Score] = {}
     rows = []
     for name, window in windows.items():
-        row: dict[str, Any] = {"trials": name, "first": accuracy[0][name].json(), "second": accuracy[1][name].json()}
-        if isinstance(own, Behaviour) and isinstance(theirs, Behaviour) and len(own.subtasks) >= 3:
-            parts = [replace(side, correct=side.correct[:, slice(*window)]) for side in (own, theirs)]
-            found, p = compare_populations(parts[0], parts[1], rng=seeds.rng("learn populations", seed))
-            scores = scores or found  # the first window is the whole
-            difference = found["accuracy_difference"].json()
-        else:
-            drawn = np.subtract(*(side.replicates.over_trials(*window).mean(axis=1) for side in (first, second)))
-            gap = accuracy[0][name].value - accuracy[1][name].value
-            difference, p = estimate_values(stats.interval(drawn, gap, n=first.n + second.n)), two_sided_p(drawn)
-        rows.append(row | {"difference": difference, "p": p})
+        parts = [side.window(*window) for side in (own, theirs)]
+        found, p = compare_populations(parts[0], parts[1], rng=seeds.rng("learn populations", seed))
+        scores = scores or found  # the first window is the whole
+        row = {"trials": name, "first": accuracy[0][name].json(), "second": accuracy[1][name].json()}
+        rows.append(row | {"difference": found["accuracy_difference"].json(), "p": p})
     return scores, rows

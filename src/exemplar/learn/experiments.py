@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from exemplar.errors import UserError
 from exemplar.images.objects import ObjectsConfig
 from exemplar.learn.features import Features, load_features
 from exemplar.learn.outcomes import Outcome
-from exemplar.learn.run_folders import FIGURE, write_learner_run
+from exemplar.learn.run_folders import COMPONENTS, FIGURE, write_learner_run
 from exemplar.learn.running import LearnerRun, RunConfig, make_task, run_learner
 from exemplar.learn.stage_features import encode_stimuli, load_working_stage
 from exemplar.learn.stimuli import Stimuli, built_in_stimuli, public_stimuli
@@ -71,34 +71,74 @@ class LearnerAnswer(Answer):
     outcome: Outcome
 
 
-def run_experiment(request: RunRequest, *, out: Path | str | None, device: str, seed: int) -> LearnerAnswer:
-    """Everything that is wrong with a request is said before anything long begins."""
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class RulesAnswer(Answer):
+    """The answer of `run` with several rules. outcomes: rule → what the learner did."""
+
+    scores: Scores
+    outcomes: Mapping[str, Outcome]
+
+
+def run_rules(
+    request: RunRequest, rules: Sequence[str], *, out: Path | str | None, device: str, seed: int
+) -> RulesAnswer:
+    """Several rules on the same features, which are read or encoded once; each has its run in a folder of its name."""
+    if request.agent is not None:
+        raise UserError("--agent brings its own rule: leave --rule out, or run it by itself")
+    requests = {rule: replace(request, rule=rule) for rule in dict.fromkeys(rules)}
+    places = {rule: None if out is None else Path(out).expanduser() / rule for rule in requests}
+    for rule, one in requests.items():
+        _ = one.learner  # says what is wrong with a rule before any is run
+        place = places[rule]
+        if place is not None:
+            check_run(place, **_about(one, seed))
+    features = find_features(request, device)
+    done = {
+        rule: run_experiment(one, out=places[rule], device=device, seed=seed, features=features)
+        for rule, one in requests.items()
+    }
+    scores = Scores.join([answer.scores for answer in done.values()])
+    values: dict[str, Any] = {"rules": {rule: dict(answer.values) for rule, answer in done.items()}, "seed": seed}
+    text = format_scores(list(scores), digits=5)
+    if out is not None:
+        values["out"], text = str(out), f"{text}\n\nKept in {out}, a folder for each rule."
+    return RulesAnswer(
+        values=values,
+        text=text,
+        scores=scores,
+        warnings=tuple(dict.fromkeys(sentence for answer in done.values() for sentence in answer.warnings)),
+        folder=None if out is None else Path(out).expanduser(),
+        figures={rule: path for rule, answer in done.items() for path in list(answer.figures.values())[:1]},
+        outcomes={rule: answer.outcome for rule, answer in done.items()},
+    )
+
+
+def run_experiment(
+    request: RunRequest, *, out: Path | str | None, device: str, seed: int, features: Features | None = None
+) -> LearnerAnswer:
+    """Everything that is wrong with a request is said before anything long begins. features: where they are read already."""
     if request.records and out is None:
         raise UserError("--records keeps trials in a run folder: name it with --out")
     config, folder = request.learner, None if out is None else Path(out).expanduser()
-    about: dict[str, Any] = {
-        "command": "learn run",
-        "config": request.config(),
-        "seed": seed,
-        "variant": config.variant,
-    }
+    about = _about(request, seed)
     if folder is not None:
         check_run(folder, **about)
     source = None if request.agent is None else find_agent(request.agent)
     if source is not None:
         source.make(request.choices)
-    features = find_features(request, device)
-    if request.records and (features.image is None or features.subtasks is None):
-        raise UserError(
-            "--records needs names of subtasks and images: put the arrays `subtask` and `image` beside `features`"
-        )
+    features = features if features is not None else find_features(request, device)
     with nullcontext() if folder is None else open_run(folder, **about, data=_digests(features, source)) as run:
         done = run_learner(config, features, source=source, seed=seed)
         if run is not None and run.finished:
             _check_same_agent(run.folder, done)
         elif run is not None:
-            write_learner_run(run, config, features, done, records=request.records)
+            write_learner_run(run, config, done, records=request.records)
     return _answer(request, done, out, folder, seed)
+
+
+def _about(request: RunRequest, seed: int) -> dict[str, Any]:
+    """What a run's folder says it is of."""
+    return {"command": "learn run", "config": request.config(), "seed": seed, "variant": request.learner.variant}
 
 
 def find_features(request: RunRequest, device: str) -> Features:
@@ -148,7 +188,7 @@ def _digests(features: Features, source: AgentSource | None) -> dict[str, str]:
 def _answer(
     request: RunRequest, done: LearnerRun, out: Path | str | None, folder: Path | None, seed: int
 ) -> LearnerAnswer:
-    n_subtasks, _, n_trials = done.sessions.shape
+    n_subtasks, _, n_trials = done.record.shown.shape
     values: dict[str, Any] = by_name(done.scores.values())
     values |= {"cpu_seconds": done.seconds[1], "cpu_seconds_simulation": done.seconds[0], "rule": done.outcome.agent}
     values |= {"experiment": request.experiment, "subtasks": n_subtasks, "sessions": request.sessions}
@@ -167,7 +207,7 @@ def _answer(
         scores=Scores.collect(scores),
         warnings=(SELF_SCALED,) if done.scaled_by == "the images themselves" else (),
         folder=folder,
-        figures={} if folder is None else {"learning": folder / FIGURE},
+        figures={} if folder is None else {"learning": folder / FIGURE, "components": folder / COMPONENTS},
         outcome=done.outcome,
     )
 

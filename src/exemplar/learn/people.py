@@ -11,9 +11,10 @@ import pandas as pd
 from exemplar.errors import UserError, shortened
 from exemplar.files import read_npz, reading
 from exemplar.images.sources import find
-from exemplar.learn.measures.curves import Curves, Learning, behaviour_in
+from exemplar.learn.measures.curves import Curves, Learning
 from exemplar.learn.measures.oneshot import Generalization, Points, count_tests
-from exemplar.learn.tasks import CATCH, TEST, TRAIN, OneShot
+from exemplar.learn.measures.reading import behaviour_in, count_choices
+from exemplar.learn.tasks import CATCH, TEST, TRAIN
 from exemplar.records import Trials
 
 BEHAVIOUR = {"highvar": "human-behavior-highvar-subtasks.csv", "oneshot": "human-behavior-oneshot-subtasks.csv"}
@@ -33,7 +34,6 @@ COLUMNS = (
     "timed_out",
     "perf",
 )
-N_TRIALS = {"highvar": 100, "oneshot": 20}
 UNSCORED = ("original", "combinednat")  # training images, and a transformation of four images that is no test
 
 
@@ -64,7 +64,10 @@ def load_curves(folder: Path | str | None = None) -> Curves:
         raise UserError(f"{path} has counts that do not belong together: fetch or make it again")
     if len(set(names.tolist())) < len(names):
         raise UserError(f"{path} has two subtasks of the same name: give each its own")
-    return Curves(counts, n, tuple(names.tolist()))
+    n_choices = {str(name).count(",") + 1 for name in names}
+    if len(n_choices) > 1:
+        raise UserError(f"{path} has subtasks of {min(n_choices)} to {max(n_choices)} objects: keep those of one kind")
+    return Curves(counts, n, tuple(names.tolist()), max(2, *n_choices))
 
 
 def load_people(folder: Path | str | None = None) -> Learning:
@@ -117,7 +120,8 @@ def read_pairs(folder: Path | str, experiment: str) -> tuple[str, ...] | None:
 def load_trials(folder: Path | str, experiment: str = "highvar") -> Trials:
     """The public behaviour of people as Trials. folder: the one that holds `data/`, or `data` itself.
 
-    Probe trials (25, 51, 77 and 103 of 104 in Experiment 1) are dropped and the others numbered again, from 0.
+    Probe trials (25, 51, 77 and 103 of 104 in Experiment 1) are dropped and the others numbered again, from 0. Sessions may
+    have any length, all the same. Columns that Trials do not have, such as gaze, are left out.
     """
     if experiment not in BEHAVIOUR:
         raise UserError(f"there is no experiment {experiment!r}: choose highvar (1) or oneshot (2)")
@@ -148,11 +152,12 @@ def load_trials(folder: Path | str, experiment: str = "highvar") -> Trials:
     _check_images(path, table, images)
     number = table.groupby("session", sort=False).cumcount().to_numpy()
     length = table.groupby("session", sort=False).size()
-    short = length[length != N_TRIALS[experiment]]
+    usual = int(length.mode().iloc[-1])
+    short = length[length != usual]
     if len(short):
         raise UserError(
-            f"{path}: {len(short)} of {len(length)} sessions do not have {N_TRIALS[experiment]} trials (the first is "
-            f"{short.index[0]} with {short.iloc[0]}): leave those sessions out"
+            f"{path}: {len(short)} of {len(length)} sessions do not have {usual} trials (the first is {short.index[0]} with "
+            f"{short.iloc[0]}): leave those sessions out"
         )
     timed_out = _flags(path, table, "timed_out")
     return Trials.of(
@@ -161,7 +166,7 @@ def load_trials(folder: Path | str, experiment: str = "highvar") -> Trials:
         subtask=table["subtask"].astype(str).to_numpy(),
         session=table["session"].to_numpy(),
         trial=number,
-        phase=_phases(number) if one_shot else TRAIN,
+        phase=_phases(table, images) if one_shot else TRAIN,
         stimulus=table["image_id"].astype(str).to_numpy(),
         correct=_flags(path, table, "perf") & ~timed_out,  # a time-out counts as incorrect
         timed_out=timed_out,
@@ -169,22 +174,25 @@ def load_trials(folder: Path | str, experiment: str = "highvar") -> Trials:
     )
 
 
-def generalization_in(trials: Trials, images: ImageTable, *, by_participant: bool = False) -> Generalization:
-    """Experiment 2's Trials by test, with catch trials; units are sessions, or participants as hobj draws them."""
+def generalization_in(trials: Trials, images: ImageTable, *, by_participant: bool = True) -> Generalization:
+    """Experiment 2's Trials by test, with catch trials. by_participant: units are participants, whose sessions belong together;
+    else sessions, as the paper draws them."""
     test_of = dict(zip(images.image.tolist(), images.test.tolist(), strict=True))
     place = {name: number for number, name in enumerate(images.tests)}
-    frame = trials.frame.sort_values(["session", "trial"], kind="stable")
+    keys = ["participant", "subtask", "session"]
+    frame = trials.frame.sort_values([*keys, "trial"], kind="stable")
     unknown = sorted(set(frame["stimulus"].astype(str)) - set(test_of))
     if unknown:
         raise UserError(f"the images {shortened(unknown)} are not in the metadata: give the metadata of these trials")
-    size = frame.groupby("session", observed=True, sort=False).size().to_numpy()
+    size = frame.groupby(keys, observed=True, sort=False).size().to_numpy()
     if len(set(size.tolist())) != 1:
         raise UserError(f"sessions have {size.min()} to {size.max()} trials: leave out those that are cut short")
     shape = (len(size), int(size[0]))
     code = np.array([place.get(test_of[name], -1) for name in frame["stimulus"].astype(str)]).reshape(shape)
     phase = frame["phase"].astype(str).to_numpy().reshape(shape)
     right = frame["correct"].to_numpy(bool).reshape(shape)
-    found = count_tests(right, np.where(phase == TEST, code, -1), phase == CATCH, images.tests)
+    which = np.where(phase == TEST, code, -1)
+    found = count_tests(right, which, phase == CATCH, images.tests, count_choices(trials))
     participant = frame["participant"].astype(str).to_numpy().reshape(shape)[:, 0]
     return found.by(participant) if by_participant else found
 
@@ -212,11 +220,19 @@ def _check_images(path: Path, table: pd.DataFrame, images: ImageTable) -> None:
         raise UserError(f"{path} shows objects that do not belong to the subtask: {shortened(outside)}")
 
 
-def _phases(number: np.ndarray) -> np.ndarray:
-    """Experiment 2 as the paper has it: 10 training trials, then tests with catch trials at 14 and 19 (from 0)."""
-    task = OneShot()
-    phase = np.where(number < task.n_training, TRAIN, TEST)
-    return np.where(np.isin(number, task.catch_trials), CATCH, phase)
+def _phases(table: pd.DataFrame, images: ImageTable) -> np.ndarray:
+    """Experiment 2, however long: trials before a session's first test train, and the training images after it are catch trials
+    (as published, 10 training trials and catch trials at 14 and 19, from 0)."""
+    trained = {
+        name for name, test in zip(images.image.tolist(), images.test.tolist(), strict=True) if _is_training(test)
+    }
+    is_test = ~table["image_id"].astype(str).isin(trained)
+    begun = is_test.groupby(table["session"], sort=False).cumsum().to_numpy() > 0
+    return np.where(is_test, TEST, np.where(begun, CATCH, TRAIN))
+
+
+def _is_training(test: str) -> bool:
+    return test.split(" | ")[0] == UNSCORED[0]
 
 
 def _flags(path: Path, table: pd.DataFrame, column: str) -> np.ndarray:

@@ -40,6 +40,8 @@ ROOM = Room(
         "score": "score",
         "study": "study",
         "compare": "compare",
+        "import": "import_trials",
+        "power": "power",
         "agents": "list_agents",
         "check-agent": "check_agent",
     },

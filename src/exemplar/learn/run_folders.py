@@ -1,73 +1,70 @@
-"""What a run's folder holds: who did what (`behaviour.npz`), scores, a figure, and every trial where that is asked for."""
+"""What a run's folder holds: every trial (`trials.npz`), scores and a figure; of scoring, everything that was printed."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from exemplar.files import whole_file
-from exemplar.learn.features import Features
-from exemplar.learn.figures.curves import plot_learning, plot_tests
-from exemplar.learn.measures.oneshot import Generalization, Points
-from exemplar.learn.outcomes import Outcome, save_outcome
+from exemplar.learn.figures.components import plot_components
+from exemplar.learn.figures.curves import band, plot_learning, plot_tests
+from exemplar.learn.figures.score_page import PAGE, name_sides, score_figures, write_score_page
+from exemplar.learn.outcomes import Outcome
 from exemplar.learn.running import LearnerRun, RunConfig
 from exemplar.learn.score_report import ScoreReport
 from exemplar.learn.scores import learning_curve
-from exemplar.learn.trials import trials_of
 from exemplar.records import Scores
-from exemplar.runs import Run, open_run
+from exemplar.report.how_made import how_made
+from exemplar.runs import Run, open_run, plain, write_json
 from exemplar.seeds import digest
-from exemplar.stats import Estimate
 
-FIGURE = "figure.svg"
+FIGURE, COMPONENTS = "figure.svg", "components.svg"
+REPORT = "report.json"  # everything that was printed
 
 
-def write_learner_run(run: Run, config: RunConfig, features: Features, done: LearnerRun, *, records: bool) -> None:
-    """One bit per trial, scores, a figure, and Trials if records."""
-    save_outcome(run.folder, done.outcome)
+def write_learner_run(run: Run, config: RunConfig, done: LearnerRun, *, records: bool) -> None:
+    """Every trial as arrays, scores and a figure; the same trials as a parquet table too, if records."""
+    done.record.save(run.folder)
     run.save(Scores.collect(done.scores.values()))
-    if records and features.image is not None and features.subtasks is not None:
-        run.save(
-            trials_of(done.choice, done.sessions, agent=config.name, subtasks=features.subtasks, image=features.image)
-        )
-    chance = 1 / done.sessions.n_choices
+    if records:
+        run.save(done.record.table())
+    chance = 1 / done.record.n_choices
     if done.repeated is not None:
         figure = plot_learning({config.name: learning_curve(done.repeated)}, chance=chance)
-    elif isinstance(done.outcome.result, Generalization):
-        points = done.outcome.result.points()
-        figure = plot_tests(points.tests, {config.name: _band(points)}, chance=chance)
+    else:
+        points = done.outcome.tested().points()
+        figure = plot_tests(points.tests, {config.name: band(points)}, chance=chance)
     _write(run.folder / FIGURE, figure)
+    accuracy = done.record.correct.mean(axis=(1, 2))
+    _write(run.folder / COMPONENTS, plot_components(done.placed, done.record.subtasks, accuracy))
 
 
 def write_score_report(
     folder: Path,
     command: str,
     report: ScoreReport,
-    sides: tuple[Outcome, Outcome],
+    sides: Sequence[Outcome],
     *,
+    values: Mapping[str, Any],
     config: dict[str, Any],
     seed: int,
-) -> None:
-    """A folder with the scores and a figure of both sides."""
-    data = {name: digest(*_content(side)) for name, side in zip(("first", "second"), sides, strict=True)}
-    names = [side.agent for side in sides]
-    if names[0] == names[1]:
-        names = [f"{name} ({which})" for name, which in zip(names, ("first", "second"), strict=True)]
+) -> Path:
+    """A folder with everything that was printed (`report.json`), the scores, figures and a page; returns the page."""
+    data = {name: digest(*_content(side)) for name, side in zip(("first", "second"), sides, strict=False)}
     with open_run(folder, command=command, config=config, seed=seed, data=data) as run:
-        if run.finished:
-            return
-        if report.scores:
-            run.save(Scores.collect(report.scores.values()))
-        chance, title = 1 / sides[0].n_choices, "" if report.same_images else "The two saw OTHER IMAGES"
-        if report.curves is not None:
-            curves = {name: learning_curve(side) for name, side in zip(names, report.curves, strict=True)}
-            _write(run.folder / FIGURE, plot_learning(curves, chance=chance, title=title))
-        elif report.points is not None:
-            tests = report.points[0].tests
-            bands = {name: _band(side) for name, side in zip(names, report.points, strict=True)}
-            _write(run.folder / FIGURE, plot_tests(tests, bands, chance=chance, title=title))
+        if not run.finished:
+            if report.scores:
+                run.save(Scores.collect(report.scores.values()))
+            write_json(run.folder / REPORT, plain(dict(values)))
+            figures = score_figures(report, name_sides([side.agent for side in sides]))
+            for name, figure in figures.items():
+                _write(run.folder / f"{name}.svg", figure.svg)
+            first = next(iter(figures.values()), None)
+            if first is not None:
+                _write(run.folder / FIGURE, first.svg)
+            write_score_page(run.folder, command, report, figures, how_made([run.folder]))
+    return folder / PAGE
 
 
 def _write(path: Path, text: str) -> None:
@@ -75,18 +72,10 @@ def _write(path: Path, text: str) -> None:
         part.write_text(text, encoding="utf-8")
 
 
-def _band(points: Points) -> Estimate:
-    """Accuracies with intervals of two standard errors."""
-    reach = 1.96 * np.sqrt(points.variance)
-    lo, hi = np.clip(points.accuracy - reach, 0, 1), np.clip(points.accuracy + reach, 0, 1)
-    return Estimate(points.accuracy, lo, hi, len(points.tests))
-
-
 def _content(side: Outcome) -> tuple[Any, ...]:
     """What a result consists of, for a digest."""
-    result = side.result
-    if isinstance(result, Generalization | Points):
-        points = result.points()
+    if side.experiment == 2:
+        points = side.tested().points()
         return points.accuracy, points.variance, points.tests
-    curves = result.curves()
+    curves = side.learning().curves()
     return curves.n_correct, curves.n_sessions, curves.subtasks

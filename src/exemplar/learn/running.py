@@ -10,15 +10,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from exemplar import engine, seeds
+from exemplar.dense_trials import DenseTrials
 from exemplar.errors import UserError, unknown
 from exemplar.learn.agents import Agent, LinearLearner, Prototype, RandomGuesser, list_rules, make_agent
 from exemplar.learn.features import Features
-from exemplar.learn.measures.curves import Behaviour, Repeated, behaviour_of, repeat
-from exemplar.learn.measures.oneshot import Generalization, generalization_of
-from exemplar.learn.outcomes import Outcome
+from exemplar.learn.measures.curves import Repeated, repeat
+from exemplar.learn.measures.reading import behaviour_of
+from exemplar.learn.outcomes import Outcome, outcome_of
 from exemplar.learn.scores import score_accuracy, score_speed, score_tests
 from exemplar.learn.simulation import gram_matrices, run_agent, simulate
 from exemplar.learn.tasks import VARIANTS, ObjectLearning, OneShot, Sessions
+from exemplar.learn.trials import dense_trials
 from exemplar.learn.user_agents import AgentSource, UserAgent, find_agent
 from exemplar.records import Score
 
@@ -63,17 +65,17 @@ class RunConfig:
 
 @dataclass(frozen=True, eq=False)
 class LearnerRun:
-    """What a learner did. choice, sessions: what was chosen and shown; repeated: Experiment 1's curves with replicates;
-    seconds: of simulation, and of simulation and scoring, CPU time after compilation.
+    """What a learner did. record: every trial; repeated: Experiment 1's curves with replicates; seconds: of simulation, and of
+    simulation and scoring, CPU time after compilation; placed: the features in the ball.
     """
 
     outcome: Outcome
-    choice: np.ndarray
-    sessions: Sessions
+    record: DenseTrials
     scores: dict[str, Score]
     scaled_by: str
     repeated: Repeated | None
     seconds: tuple[float, float]
+    placed: np.ndarray
 
 
 def run_learner(config: RunConfig, features: Features, *, source: AgentSource | None = None, seed: int) -> LearnerRun:
@@ -88,7 +90,8 @@ def run_learner(config: RunConfig, features: Features, *, source: AgentSource | 
     else:
         agent = make_agent(config.rule, n_choices=n_objects, rate=config.rate, variant=config.variant)
     task = make_task(config, n_images, n_objects)
-    tests = _tests(features) if config.experiment == 2 else None
+    if config.experiment == 2:
+        _check_tests(features)
     with engine.one_thread(), _enough_memory(n_subtasks, config.n_sessions):
         placed, scaled_by = features.in_ball(config.variant)
         _compile(agent, placed, task)
@@ -96,23 +99,17 @@ def run_learner(config: RunConfig, features: Features, *, source: AgentSource | 
         shown = task.sample(n_subtasks, config.n_sessions, rng=seeds.rng("learn run", seed))
         choice = _choices(agent, placed, shown)
         simulated = time.process_time() - start
-        images = None
-        names = features.subtasks or tuple(f"subtask{number:03d}" for number in range(n_subtasks))
-        if features.image is not None:
-            images = {name: frozenset(row.ravel().tolist()) for name, row in zip(names, features.image, strict=True)}
+        record = dense_trials(choice, shown, features, agent=config.name, with_tests=config.experiment == 2)
+        outcome = outcome_of(record)
         rng, repeated = seeds.rng("learn run", "repeat", seed), None
-        result: Behaviour | Generalization
-        if tests is None:
-            result = behaviour_of(choice, shown, names)
-            repeated = repeat(result, rng=rng)
+        if config.experiment == 1:
+            repeated = repeat(outcome.learning(), rng=rng)
             scores = {**score_accuracy(repeated, agent=config.name), **score_speed(repeated, agent=config.name)}
             scores = {"accuracy": replace(scores.pop("overall"), name="accuracy"), **scores}
         else:
-            result = generalization_of(choice, shown, *tests)
-            scores = score_tests(result, agent=config.name, rng=rng)
+            scores = score_tests(outcome.tested(), agent=config.name, rng=rng)
         seconds = time.process_time() - start
-    outcome = Outcome(config.name, result, images, n_objects)
-    return LearnerRun(outcome, choice, shown, scores, scaled_by, repeated, (simulated, seconds))
+    return LearnerRun(outcome, record, scores, scaled_by, repeated, (simulated, seconds), placed)
 
 
 def make_task(config: RunConfig, n_images: int, n_objects: int) -> ObjectLearning | OneShot:
@@ -150,8 +147,8 @@ def _compile(agent: Agent, placed: np.ndarray, task: ObjectLearning | OneShot) -
     repeat(behaviour_of(few.answer, few), n_replicates=2, rng=seeds.rng("compile"))
 
 
-def _tests(features: Features) -> tuple[np.ndarray, tuple[str, ...]]:
-    """(subtasks, objects · images) which test an image belongs to, −1 for none; and the tests' names."""
+def _check_tests(features: Features) -> None:
+    """Experiment 2 needs to know which test each image belongs to."""
     if features.test is None:
         raise UserError(
             "Experiment 2 needs the array `test` (subtasks, objects, images), which test each image belongs to: "
@@ -159,9 +156,5 @@ def _tests(features: Features) -> tuple[np.ndarray, tuple[str, ...]]:
         )
     if (features.test[:, :, 0] != "").any():
         raise UserError("the first image of each object must be the one that is trained on, in no test: reorder them")
-    tests = tuple(sorted(set(features.test.ravel().tolist()) - {""}))
-    if not tests:
+    if not (features.test != "").any():
         raise UserError("no image belongs to a test: name tests in the array `test`, such as 'scale | 0.5'")
-    place = {"": -1, **{name: number for number, name in enumerate(tests)}}
-    codes = np.array([place[name] for name in features.test.ravel().tolist()])
-    return codes.reshape(len(features.test), -1), tests

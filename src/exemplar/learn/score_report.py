@@ -8,7 +8,9 @@ from typing import Any
 
 from exemplar.answers import by_name, format_scores, format_table
 from exemplar.learn.measures.curves import Repeated
+from exemplar.learn.measures.individuals import Individuals
 from exemplar.learn.measures.oneshot import Points
+from exemplar.learn.shared_images import SharedImages
 from exemplar.records import Score
 from exemplar.stats import Estimate
 
@@ -16,8 +18,8 @@ from exemplar.stats import Estimate
 @dataclass(frozen=True, eq=False)
 class ScoreReport:
     """scores: by name; p: name of a test → p; rows: comparisons, one per row; warnings: reasons not to trust them; notes: what
-    else a reader should know; curves, points: both sides, in Experiment 1 with replicates, in 2 by test; same_images: whether
-    both saw the same.
+    else a reader should know; curves, points: both sides, in Experiment 1 with replicates, in 2 by test; shared: which images
+    both saw, None where there is one side; null_test: "calibrated" or "paper"; individuals: who did all subtasks.
     """
 
     scores: dict[str, Score]
@@ -27,22 +29,36 @@ class ScoreReport:
     notes: list[str] = field(default_factory=list)
     curves: tuple[Repeated, Repeated] | None = None
     points: tuple[Points, Points] | None = None
-    same_images: bool = True
+    shared: SharedImages | None = None
+    null_test: str = ""
+    individuals: Individuals | None = None
+
+    @property
+    def same_images(self) -> bool:
+        return self.shared is None or self.shared.same
 
     def values(self) -> dict[str, Any]:
         """As JSON has it: scores by name, p values, rows; `notes` holds the warnings, too."""
-        about = {"p": self.p, "rows": self.rows, "same_images": self.same_images}
+        about: dict[str, Any] = {"p": self.p, "rows": self.rows, "same_images": self.same_images}
+        about |= {"images_in_common": self.shared.values()} if self.shared is not None else {}
+        about |= {"null_test": self.null_test} if self.null_test else {}
         return {**by_name(self.scores.values()), **about, "notes": [*self.warnings, *self.notes]}
 
     def text(self) -> str:
         """The same for people, without the warnings, which are told apart from the answer."""
         parts = [format_scores(list(self.scores.values()), digits=5)] if self.scores else []
         if self.p:
-            parts.append(format_table(("test", "p"), [(name, f"{p:.4f}") for name, p in self.p.items()]))
+            parts.append(
+                format_table(("test", "p"), [(self.name_test(name), f"{p:.4f}") for name, p in self.p.items()])
+            )
         for names in dict.fromkeys(tuple(row) for row in self.rows):
             rows = [row for row in self.rows if tuple(row) == names]
             parts.append(format_table(names, ([_cell(value) for value in row.values()] for row in rows)))
         return "\n\n".join([*parts, *(f"Note: {note}." for note in self.notes)])
+
+    def name_test(self, name: str) -> str:
+        """A test as people read it: the null test says which one it is."""
+        return f"{name} ({self.null_test})" if name.startswith("null") and self.null_test else name
 
 
 def estimate_values(estimate: Estimate) -> dict[str, Any]:

@@ -10,7 +10,8 @@ from exemplar.learn.measures.accuracy import (
     score_consistency,
     score_speed,
 )
-from exemplar.learn.measures.curves import Behaviour, Curves, Repeated, behaviour_in, behaviour_of, repeat
+from exemplar.learn.measures.calibrated import Excess, measure_excess
+from exemplar.learn.measures.curves import Behaviour, Curves, Repeated, repeat
 from exemplar.learn.measures.individuals import (
     compare_populations,
     complete_individuals,
@@ -37,6 +38,7 @@ from exemplar.learn.measures.oneshot import (
     score_tests,
 )
 from exemplar.learn.measures.power import Power, power_to_tell_apart
+from exemplar.learn.measures.reading import behaviour_in, behaviour_of
 from exemplar.learn.measures.statespace import SmoothCurves, smooth_curves
 from exemplar.learn.measures.variance import variance_explained
 from exemplar.records import Score
@@ -44,6 +46,7 @@ from exemplar.records import Score
 __all__ = [
     "Behaviour",
     "Curves",
+    "Excess",
     "Generalization",
     "Null",
     "PhaseDifference",
@@ -61,6 +64,7 @@ __all__ = [
     "generalization_of",
     "individuality_test",
     "learning_curve",
+    "measure_excess",
     "mse_n",
     "noise_floor",
     "null_distribution",
@@ -83,11 +87,11 @@ __all__ = [
 
 
 def score_learner(
-    model: Repeated, people: Repeated, *, variant: str = "paper", chance: float = 0.5, agent: str = ""
+    model: Repeated, people: Repeated, *, variant: str = "paper", interval: str = "calibrated", agent: str = ""
 ) -> dict[str, Score]:
     """All that Experiment 1 says of one learner: MSE_n with its lapse rate, accuracies, speed, and consistency with people."""
     return {
-        **score_mse(model, people, variant=variant, chance=chance, agent=agent),
+        **score_mse(model, people, variant=variant, interval=interval, agent=agent),
         **score_accuracy(model, agent=agent),
         **score_speed(model, agent=agent),
         **score_consistency(model, people, agent=agent),

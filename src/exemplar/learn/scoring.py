@@ -9,11 +9,10 @@ from typing import Any
 from exemplar import seeds
 from exemplar.answers import Answer
 from exemplar.errors import UserError, unknown
-from exemplar.learn.benchmark import score_against_people, score_people
+from exemplar.learn.benchmark import NULL_TESTS, score_against_people, score_people
 from exemplar.learn.comparing import compare_outcomes
 from exemplar.learn.experiments import LearnerAnswer
-from exemplar.learn.measures.curves import Behaviour, Curves
-from exemplar.learn.measures.oneshot import Generalization, Points, score_points
+from exemplar.learn.measures.oneshot import score_points
 from exemplar.learn.outcomes import Outcome, has_experiment, load_outcome, outcome_in
 from exemplar.learn.run_folders import FIGURE, write_score_report
 from exemplar.learn.score_report import ScoreReport, as_sentences
@@ -34,43 +33,57 @@ class ReadOptions:
     other_images: bool
 
 
-def describe_people(folder: Path | str | None, variant: str, seed: int) -> Answer:
+def describe_people(folder: Path | str | None, variant: str, *, out: Path | str | None, seed: int) -> Answer:
     """Experiment 1 by people, and Experiment 2 where it is there."""
     if variant not in VARIANTS:
         raise unknown("variant", variant, VARIANTS)
-    people = load_outcome(folder, experiment=1).result
-    if not isinstance(people, Behaviour | Curves):
-        raise UserError(f"{folder} has no learning curves: give a folder with Experiment 1")
-    report = score_people(people, variant=variant, seed=seed)
+    config = {"folder": _said(folder), "variant": variant}
+    place = _check_folder(out, "learn human", config, seed)
+    outcome = load_outcome(folder, experiment=1)
+    people = outcome.learning()
+    report = score_people(people, variant=variant, agent=outcome.agent, seed=seed)
+    assert report.curves is not None
     about: dict[str, Any] = {"subtasks": len(people.subtasks), "trials": people.n_trials}
-    about |= {"sessions": int(people.n_sessions.sum()), "resampled": "trials"}
-    if isinstance(people, Behaviour):
-        about |= {"resampled": "sessions", "participants": len(set(people.participant.tolist()))}
+    about |= {"choices": people.n_choices, "sessions": int(people.n_sessions.sum())}
+    about |= {"resampled": report.curves[1].replicates.resampled}
+    if people.n_participants:
+        about["participants"] = people.n_participants
     if has_experiment(folder, 2):
-        second = load_outcome(folder, experiment=2).result
-        if isinstance(second, Generalization | Points):
-            found = score_points(second, rng=seeds.rng("learn human", "one-shot", seed))
-            named = {name: replace(score, name=name) for score in found for name in (f"one_shot_{score.name}",)}
-            report = replace(report, scores={**report.scores, **named})
+        second = load_outcome(folder, experiment=2).tested()
+        found = score_points(second, rng=seeds.rng("learn human", "one-shot", seed))
+        named = {name: replace(score, name=name) for score in found for name in (f"one_shot_{score.name}",)}
+        report = replace(report, scores={**report.scores, **named}, points=(second.points(), second.points()))
     values = {**report.values(), **about, "variant": variant, "seed": seed}
-    head = f"{about['sessions']:,} sessions of {about['subtasks']} subtasks\n\n"
-    return _answer(report, values, head=head)
+    head = (
+        f"{about['sessions']:,} sessions of {about['subtasks']} subtasks, {about['choices']} choices on a trial; intervals "
+        f"draw {about['resampled']}\n\n"
+    )
+    page = None
+    if place is not None:
+        page = write_score_report(place, "learn human", report, (outcome,), values=values, config=config, seed=seed)
+        values["out"] = str(out)
+    return _answer(report, values, place, head=head, page=page)
 
 
 def score_record(
-    record: Record, people: Record | None, options: ReadOptions, *, out: Path | str | None, seed: int
+    record: Record, people: Record | None, options: ReadOptions, *, null: str, out: Path | str | None, seed: int
 ) -> Answer:
     """A learner against people, in the experiment that the record is of."""
-    config = {"record": _said(record), "people": _said(people), **vars(options)}
+    if null not in NULL_TESTS:
+        raise unknown("null test", null, NULL_TESTS)
+    config = {"record": _said(record), "people": _said(people), **vars(options), "null": null}
     folder = _check_folder(out, "learn score", config, seed)
     model = find_outcome(record, options)
     theirs = find_outcome(people, replace(options, experiment=model.experiment, catch=True))
-    report = score_against_people(model, theirs, other_images=options.other_images, seed=seed)
+    report = score_against_people(model, theirs, other_images=options.other_images, null=null, seed=seed)
     values = {**report.values(), "experiment": model.experiment, "agent": model.agent, "seed": seed}
+    page = None
     if folder is not None:
-        write_score_report(folder, "learn score", report, (model, theirs), config=config, seed=seed)
+        page = write_score_report(
+            folder, "learn score", report, (model, theirs), values=values, config=config, seed=seed
+        )
         values["out"] = str(out)
-    return _answer(report, values, folder)
+    return _answer(report, values, folder, page=page)
 
 
 def compare_records(
@@ -82,10 +95,13 @@ def compare_records(
     one, other = (find_outcome(record, options) for record in (first, second))
     report = compare_outcomes(one, other, other_images=options.other_images, seed=seed)
     values = {**report.values(), "first": _said(first), "second": _said(second), "seed": seed}
+    page = None
     if folder is not None:
-        write_score_report(folder, "learn compare", report, (one, other), config=config, seed=seed)
+        page = write_score_report(
+            folder, "learn compare", report, (one, other), values=values, config=config, seed=seed
+        )
         values["out"] = str(out)
-    return _answer(report, values, folder)
+    return _answer(report, values, folder, page=page)
 
 
 def find_outcome(record: Record | None, options: ReadOptions) -> Outcome:
@@ -109,7 +125,9 @@ def find_outcome(record: Record | None, options: ReadOptions) -> Outcome:
     return found
 
 
-def _answer(report: ScoreReport, values: dict[str, Any], folder: Path | None = None, *, head: str = "") -> Answer:
+def _answer(
+    report: ScoreReport, values: dict[str, Any], folder: Path | None = None, *, head: str = "", page: Path | None = None
+) -> Answer:
     figures = {"learning": folder / FIGURE} if folder is not None and (folder / FIGURE).is_file() else {}
     return Answer(
         values=values,
@@ -117,6 +135,7 @@ def _answer(report: ScoreReport, values: dict[str, Any], folder: Path | None = N
         scores=Scores.collect(report.scores.values()) if report.scores else None,
         warnings=as_sentences(report.warnings),
         folder=folder,
+        page=page,
         figures=figures,
     )
 

@@ -18,7 +18,7 @@ from numba import njit
 
 from exemplar.errors import UserError
 from exemplar.learn.agents import Agent, LinearLearner, Prototype, RandomGuesser
-from exemplar.learn.agents.linear import GRAIN, GRID, BoundedRule, PolicyRule
+from exemplar.learn.agents.linear import GRAIN, GRID, BoundedRule, PolicyRule, compares
 from exemplar.learn.features import check_subtasks
 from exemplar.learn.session_random import session_random, session_rng
 from exemplar.learn.tasks import Sessions
@@ -113,7 +113,8 @@ def _compiled(agent: Agent, n_choices: int) -> Callable[..., bool]:
         return lambda *rest: _linear_each(each, _numbers(rule), actions, *rest)
     step = _jit(type(rule).step)
     limit, together = (rule.limit, rule.together) if isinstance(rule, BoundedRule) else (np.inf, False)
-    return lambda *rest: _linear(step, _numbers(rule), limit, together, actions, *rest)
+    rounded = compares(rule)
+    return lambda *rest: _linear(step, _numbers(rule), limit, together, rounded, actions, *rest)
 
 
 _jit = cache(njit)  # a rule's own method, compiled once: there is one formula, whoever computes it
@@ -171,6 +172,7 @@ def _linear(
     rule: Any,
     limit: float,
     together: bool,
+    rounded: bool,
     actions: tuple[int, ...],
     gram: np.ndarray,
     image: np.ndarray,
@@ -195,7 +197,8 @@ def _linear(
             choice[session, trial] = taken
             if not np.isfinite(top):
                 return False
-            size = step(rule, top, 2.0 * (taken == answer[session, trial]) - 1.0)
+            preferred = top if rounded else product[taken, trial]
+            size = step(rule, preferred, 2.0 * (taken == answer[session, trial]) - 1.0)
             if size == 0:
                 continue
             shown = image[session, trial]
@@ -240,7 +243,7 @@ def _linear_each(
                 return False
             reward = 2.0 * (taken == answer[session, trial]) - 1.0
             for action in range(len(actions)):
-                odds[action] = np.exp(preference[action] - top)
+                odds[action] = np.exp(product[action, trial] - product[taken, trial])
             total = odds.sum()
             for action in range(len(actions)):
                 size = step_each(rule, odds[action] / total, action == taken, reward)

@@ -12,7 +12,8 @@ from exemplar.files import read_npz, write_npz
 from exemplar.images.objects import load_objects
 from exemplar.learn.figures.curves import plot_curves
 from exemplar.learn.figures.objects import objects_sheet
-from exemplar.learn.measures.curves import behaviour_in, repeat
+from exemplar.learn.measures.curves import repeat
+from exemplar.learn.measures.reading import behaviour_in
 from exemplar.learn.scores import learning_curve, score_accuracy, score_mse
 from exemplar.learn.studies.encoders import LEARNING, ONE_SHOT, PIXELS, WARM_UP, load_subtasks, unpack, views_shown
 from exemplar.learn.studies.findings import score_variances

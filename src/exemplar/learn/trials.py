@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 
-from exemplar.errors import UserError
+from exemplar.dense_trials import DenseTrials
+from exemplar.learn.features import Features
 from exemplar.learn.tasks import Sessions
 from exemplar.records import Trials
 
@@ -15,33 +15,39 @@ def trials_of(
 ) -> Trials:
     """Every trial of simulated choices (subtasks, sessions, trials); each session is a participant of its own.
 
-    subtasks: names; image: (subtasks, objects, images) names of images. 3.2 million trials take about 3 s, 1.5 GB while they
-    are made, and 9 MB on disk.
+    subtasks: names; image: (subtasks, objects, images) names of images.
     """
-    n_subtasks, n_sessions, n_trials = sessions.shape
-    if choice.shape != sessions.shape or len(subtasks) != n_subtasks or image.shape[0] != n_subtasks:
-        raise UserError(
-            f"choices {choice.shape}, {len(subtasks)} names and images {image.shape} do not belong together"
-        )
-    total = n_subtasks * n_sessions
-    width = len(str(total - 1))
-    session = _category(np.repeat(np.arange(total), n_trials), [f"{number:0{width}d}" for number in range(total)])
-    names, code = np.unique(image.reshape(n_subtasks, -1), return_inverse=True)
-    shown = np.take_along_axis(code.reshape(n_subtasks, 1, -1), sessions.image.astype(np.intp), axis=2)
-    phases, phase = np.unique(sessions.phase, return_inverse=True)
-    return Trials.of(
+    names = image.reshape(len(image), -1)
+    correct = choice == sessions.answer if choice.shape == sessions.shape else np.zeros(choice.shape, bool)
+    dense = DenseTrials(agent, subtasks, names, sessions.phase, sessions.image, choice, correct, sessions.n_choices)
+    return dense.table()
+
+
+def dense_trials(
+    choice: np.ndarray, sessions: Sessions, features: Features, *, agent: str, with_tests: bool
+) -> DenseTrials:
+    """The same as arrays. Subtasks and images without names are numbered, which the record says."""
+    n_subtasks, n_objects, n_images = features.shape
+    subtasks = features.subtasks or name_subtasks(n_subtasks)
+    numbered = [f"object{k}-image{i:03d}" for k in range(n_objects) for i in range(n_images)]
+    images = np.tile(np.array(numbered), (n_subtasks, 1))
+    if features.image is not None:
+        images = features.image.reshape(n_subtasks, -1)
+    tests = features.test.reshape(n_subtasks, -1) if with_tests and features.test is not None else None
+    return DenseTrials(
         agent=agent,
-        participant=session,
-        subtask=_category(np.repeat(np.arange(n_subtasks), n_sessions * n_trials), subtasks),
-        session=session,
-        trial=np.tile(np.arange(n_trials), total),
-        phase=_category(np.tile(phase, total), phases.tolist()),
-        stimulus=_category(shown.ravel(), names.tolist()),
-        choice=choice.ravel(),
-        correct=(choice == sessions.answer).ravel(),
-        timed_out=False,
+        subtasks=subtasks,
+        images=images,
+        phase=sessions.phase,
+        shown=sessions.image,
+        choice=choice,
+        correct=choice == sessions.answer,
+        n_choices=sessions.n_choices,
+        tests=tests,
+        named=features.image is not None,
     )
 
 
-def _category(code: np.ndarray, names: list[str] | tuple[str, ...]) -> pd.Categorical:
-    return pd.Categorical.from_codes(code, categories=pd.Index(list(names), dtype=object))
+def name_subtasks(n: int) -> tuple[str, ...]:
+    """What subtasks without names are called."""
+    return tuple(f"subtask{number:03d}" for number in range(n))

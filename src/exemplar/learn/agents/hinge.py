@@ -13,6 +13,7 @@ class Hinge:
 
     rate: float = 1.0
     at_margin: bool = False
+    compares: ClassVar[bool] = True
     in_hobj: ClassVar[Mapping[str, bool]] = {"at_margin": True}
 
     def step(self, preference: float, reward: float) -> float:

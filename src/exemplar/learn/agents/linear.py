@@ -7,8 +7,9 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-# Preferences count in steps of 2⁻⁴⁰ (about 10⁻¹²). What is equal on paper (the weights x − x at any image, or x · x = 1) is
-# then equal here however it was summed up: a tie is a tie with explicit weights, in Gram space, and on any machine.
+# Preferences are compared in steps of 2⁻⁴⁰ (about 10⁻¹²). What is equal on paper (the weights x − x at any image, or x · x = 1)
+# is then equal here however it was summed up: a tie is a tie with explicit weights, in Gram space, and on any machine. Only
+# comparisons are rounded, between actions and in rules that compare (`compares`): weights change by the preference itself.
 GRID, GRAIN = 2.0**40, 2.0**-40
 
 
@@ -19,6 +20,11 @@ class Rule(Protocol):
     def rate(self) -> float: ...
 
     def step(self, preference: float, reward: float) -> float: ...
+
+
+def compares(rule: object) -> bool:
+    """Whether a rule asks which side of a number the preference is on, rather than how large it is: `compares = True`."""
+    return bool(getattr(rule, "compares", False))
 
 
 @runtime_checkable
@@ -59,8 +65,9 @@ class LinearLearner:
         if not self.weights.size:
             self.weights = np.zeros((self.n_choices, len(x)))
         self.x = np.asarray(x, dtype=np.float64)
-        self.preferences = np.rint(self.weights @ self.x * GRID) * GRAIN
-        best = np.flatnonzero(self.preferences == self.preferences.max())
+        self.preferences = self.weights @ self.x
+        self.compared = np.rint(self.preferences * GRID) * GRAIN
+        best = np.flatnonzero(self.compared == self.compared.max())
         self.choice = int(best[int(self.rng.random() * len(best))] if len(best) > 1 else best[0])
         return self.choice
 
@@ -70,7 +77,8 @@ class LinearLearner:
             for action, probability in enumerate(odds / odds.sum()):
                 self.weights[action] += self.rule.step_each(probability, action == self.choice, reward) * self.x
             return
-        self.weights[self.choice] += self.rule.step(self.preferences[self.choice], reward) * self.x
+        preference = (self.compared if compares(self.rule) else self.preferences)[self.choice]
+        self.weights[self.choice] += self.rule.step(preference, reward) * self.x
         if isinstance(self.rule, BoundedRule):
             bounded = self.weights if self.rule.together else self.weights[self.choice]
             bounded *= self.rule.limit / max(float(np.linalg.norm(bounded)), self.rule.limit)

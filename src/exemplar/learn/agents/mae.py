@@ -13,6 +13,7 @@ class MeanAbsoluteError:
 
     rate: float = 1.0
     rest_when_right: bool = False
+    compares: ClassVar[bool] = True
     in_hobj: ClassVar[Mapping[str, bool]] = {"rest_when_right": True}
 
     def step(self, preference: float, reward: float) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 
 @dataclass(frozen=True)
@@ -10,6 +11,7 @@ class Perceptron:
     """rate: learning rate > 0; it scales all weights alike, so choices do not depend on it."""
 
     rate: float = 1.0
+    compares: ClassVar[bool] = True
 
     def step(self, preference: float, reward: float) -> float:
         """Coefficient of x added to the chosen action's weights. preference: its w·x; reward: −1 or 1."""

@@ -8,10 +8,11 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.figure import Figure
 
+from exemplar.learn.measures.oneshot import Points
 from exemplar.report.figures import ACCENT, INK, QUIET, STYLE, as_svg
 from exemplar.stats import Estimate
 
-COLOURS = (ACCENT, INK)  # the learner, and whom it is compared with
+COLOURS = (ACCENT, INK, "#d9a08f")  # the learner, whom it is compared with, and the learner once more
 CURVE_HUES = ("#9a9aa2", "#b8860b", "#2e8b57", "#1f5f9e", ACCENT)
 
 
@@ -21,19 +22,26 @@ def plot_learning(curves: Mapping[str, Estimate], *, chance: float, title: str =
         figure = Figure(figsize=(6.4, 3.8), layout="constrained")
         axes = figure.add_subplot()
         n_trials = 1
-        for colour, (name, curve) in zip(COLOURS, curves.items(), strict=False):
+        for place, (name, curve) in enumerate(curves.items()):
             n_trials = len(curve.value)
-            trial = np.arange(1, n_trials + 1)
+            trial, colour = np.arange(1, n_trials + 1), COLOURS[place]
             axes.fill_between(trial, curve.lo, curve.hi, color=colour, alpha=0.25, linewidth=0)
-            axes.plot(trial, curve.value, color=colour, linewidth=1.6, label=name)
+            axes.plot(trial, curve.value, color=colour, linewidth=1.6, linestyle="-" if place < 2 else ":", label=name)
         axes.axhline(chance, color=QUIET, linestyle="--", linewidth=1, label="guessing")
-        axes.set(xlabel="trial", ylabel="accuracy over subtasks", xscale="log", ylim=(0, 1.02), title=title)
+        axes.set(xlabel="trial (log scale)", ylabel="accuracy over subtasks", xscale="log", ylim=(0, 1.02), title=title)
         axes.set_xlim(1, max(n_trials, 2))
         ticks = [tick for tick in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000) if tick <= n_trials]
         axes.set_xticks(ticks, [str(tick) for tick in ticks])
         axes.minorticks_off()
         axes.legend(frameon=False, loc="lower right", fontsize=9.5)
         return as_svg(figure)
+
+
+def band(points: Points) -> Estimate:
+    """Accuracies on tests with intervals of two standard errors."""
+    reach = 1.96 * np.sqrt(points.variance)
+    lo, hi = np.clip(points.accuracy - reach, 0, 1), np.clip(points.accuracy + reach, 0, 1)
+    return Estimate(points.accuracy, lo, hi, len(points.tests))
 
 
 def plot_tests(tests: Sequence[str], sides: Mapping[str, Estimate], *, chance: float, title: str = "") -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -10,20 +11,33 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
 
 from exemplar.files import whole_file
+from exemplar.learn.figures.strong import plot_model_levels, plot_strong_curves, plot_strong_tests
 from exemplar.learn.studies.study_results import StudyResults, load_populations, load_study_results
 from exemplar.report.figures import ACCENT, INK, QUIET, STYLE, as_svg
 
-NETWORK_HUES = ("#1f5f9e", "#2e8b57", "#b8860b", "#8e44ad")
+NETWORK_HUES = ("#1f5f9e", "#2e8b57", "#b8860b", "#8e44ad", "#0e8c8c", "#d6438a", "#5a6b1f", "#a0522d")
+N_NAMED = 12  # networks in a legend
 PAPER: Any = {**STYLE, "figure.facecolor": "white", "font.size": 10, "axes.titlesize": 10.5}
 SHADES = "viridis"  # low errors dark
+
+
+TRANSFORMATIONS: dict[str, str] = {
+    "inplanetranslation": "shifted (half sides)", "backgrounds": "background (share)", "scale": "size (factor)",
+    "outplanerotation": "turned in depth (°)", "inplanerotation": "turned in the plane (°)",
+    "contrast": "contrast (log$_{10}$)",
+    "delpixels": "pixels deleted (share)", "blur": "blur (sides)", "noise": "noise (s.d.)",
+}  # fmt: skip
 
 
 def write_figures(folder: Path) -> dict[str, Path]:
     """Every figure of a study as SVG into its run folder: name → file."""
     study = load_study_results(folder)
-    figures = {name: plot(study) for name, plot in FIGURES.items()} | {"confusion": plot_confusion(folder)}
+    figures = {name: plot(study) for name, plot in FIGURES.items() if has_figure(name, study)}
+    if study.true is not None:
+        figures["confusion"] = plot_confusion(folder)
     for name, svg in figures.items():
         with whole_file(folder / f"{name}.svg") as part:
             part.write_text(svg, encoding="utf-8")
@@ -31,25 +45,27 @@ def write_figures(folder: Path) -> dict[str, Path]:
 
 
 def plot_errors(study: StudyResults) -> str:
-    """How many models have which √MSE_n, with the noise floor, guessing and the true model."""
+    """How many models have which √MSE_n, the strong ones shaded, with the noise floor, guessing and the true model."""
     root = np.sqrt(np.maximum(study["mse_n"], 0))
-    guess = float(np.sqrt(np.square(study.participants - 0.5).mean()))
+    guess = float(np.sqrt(np.square(study.participants - study.chance).mean()))
     with mpl.rc_context(PAPER):
         figure, axes = _one(6.4, 3.4)
         reach = 1.12 * max(guess, root.max())
-        axes.hist(
-            root.ravel(), bins=np.linspace(0, reach, 45).tolist(), color="#b9c6d6", edgecolor="white", linewidth=0.5
-        )
+        bins = np.linspace(0, reach, 45).tolist()
+        axes.hist(root.ravel(), bins=bins, color="#b9c6d6", edgecolor="white", linewidth=0.5, label="all models")
+        axes.hist(root[study.strong], bins=bins, color=ACCENT, edgecolor="white", linewidth=0.5, label="the best 1 %")
         height = axes.get_ylim()[1]
         marks = {"noise floor": (study.floor, INK), "guessing": (guess, QUIET)}
-        marks["the true model"] = (float(root[tuple(study["true"])]), ACCENT)
+        if study.true is not None:
+            marks["the true model"] = (float(root[study.true]), ACCENT)
         for k, (name, (place, colour)) in enumerate(marks.items()):
             axes.axvline(place, color=colour, linewidth=1.4, linestyle="--" if k < 2 else "-")
             spot = (place, height * (0.97 - 0.09 * k))
             axes.annotate(
                 name, spot, xytext=(4, 0), textcoords="offset points", color=colour, backgroundcolor="#ffffffb0"
             )
-        axes.set(xlabel="√MSE$_n$ to simulated participants", ylabel="models", xlim=(0, reach))
+        axes.set(xlabel=f"√MSE$_n$ to {study.who}", ylabel="models", xlim=(0, reach))
+        figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", frameon=False, fontsize=9, ncols=2)
         return as_svg(figure)
 
 
@@ -63,11 +79,13 @@ def plot_matrix(study: StudyResults) -> str:
             axes.axvline(places[-1] + 0.5, color="white", linewidth=2.5)
             if len(places) > 1:
                 axes.text(places.mean(), -0.75, f"{network} →", ha="center", fontsize=9)
-        encoder, rule = study["true"]
-        axes.plot(encoder, rule, marker="o", markerfacecolor="none", markeredgecolor=ACCENT, markersize=9, mew=1.8)
+        for encoder, rule in [study.true] if study.true is not None else []:
+            axes.plot(encoder, rule, marker="o", markerfacecolor="none", markeredgecolor=ACCENT, markersize=9, mew=1.8)
+        for encoder, rule in np.argwhere(study.strong):
+            axes.plot(encoder, rule, marker="*", color="white", markeredgecolor=INK, markersize=8, mew=0.8)
         axes.set_yticks(range(len(study.rules)), list(study.rules))
-        axes.set_xticks([0], [study.encoders[0]] if "/" not in study.encoders[0] else [""])
-        axes.set_xlabel("stages of each network, from the first to the last")
+        axes.set_xticks(*_encoder_ticks(study), fontsize=7.5)
+        axes.set_xlabel("encoders; the stages of a network from the first to the last")
         axes.tick_params(length=0)
         axes.spines[:].set_visible(False)
         figure.colorbar(drawn, ax=axes, label="√MSE$_n$", fraction=0.03, pad=0.01)
@@ -79,30 +97,40 @@ def plot_depth(study: StudyResults) -> str:
     panels = {
         "accuracy over all trials": study["overall"],
         "accuracy in trials 1–5": study["early"],
-        "√MSE$_n$ to simulated participants": np.sqrt(np.maximum(study["mse_n"], 0)),
+        f"√MSE$_n$ to {study.who}": np.sqrt(np.maximum(study["mse_n"], 0)),
     }
+    strong = study.strong
     with mpl.rc_context(PAPER):
         figure = Figure(figsize=(10.5, 3.5), layout="constrained")
         for axes, (title, table) in zip(figure.subplots(1, 3), panels.items(), strict=True):
-            for hue, (network, places) in zip(NETWORK_HUES, _stages(study).items(), strict=False):
+            for hue, (network, places) in zip(cycle(NETWORK_HUES), _stages(study).items(), strict=False):
                 depth = study["depth"][places]
                 axes.fill_between(depth, table[places].min(1), table[places].max(1), color=hue, alpha=0.18, linewidth=0)
                 axes.plot(depth, table[places].mean(1), color=hue, marker="o", markersize=3, label=network)
+            marked = np.argwhere(strong)
+            axes.plot(
+                study["depth"][marked[:, 0]], table[strong], "*", color=ACCENT, markersize=9, label="the best 1 %"
+            )
             for name, (place,) in ((name, some) for name, some in study.networks.items() if len(some) == 1):
                 axes.plot(study["depth"][place], table[place].mean(), "s", color=INK, markersize=5, label=name)
-            axes.set(title=title, xlabel="depth in the network", xlim=(-0.03, 1.03))
+            axes.set(title=title, xlabel="depth in the network (0 first, 1 last stage)", xlim=(-0.03, 1.03))
         figure.axes[0].legend(frameon=False, fontsize=9)
         return as_svg(figure)
 
 
 def plot_consistency(study: StudyResults) -> str:
-    """Accuracy and consistency with simulated participants of every model, in shades of its √MSE_n."""
+    """Accuracy of every model and its consistency with people, in shades of its √MSE_n; a box spans what people would give, had
+    they done it all again, on both axes."""
     with mpl.rc_context(PAPER):
         figure, axes = _one(5.6, 4.0)
         _scatter(figure, axes, study, study["overall"], study["consistency"])
         axes.axvline(float(study.participants.mean()), color=QUIET, linewidth=1, linestyle="--")
+        if "people_overall" in study:
+            (_, left, right), (_, low, high) = study["people_overall"], study["people_ceiling"]
+            axes.add_patch(Rectangle((left, low), right - left, high - low, facecolor=INK, alpha=0.18, linewidth=0))
         axes.set(xlabel="accuracy over all trials", ylabel="consistency over subtasks (Spearman)")
-        axes.set_title("dashed: simulated participants; ring: the true model", loc="left", color="#555")
+        box = f"box: 95 % of repeats of {study.who}" if "people_overall" in study else f"dashed: {study.who}"
+        axes.set_title(f"{box}; {_marks(study)}", loc="left", color="#555")
         return as_svg(figure)
 
 
@@ -115,7 +143,7 @@ def plot_phases(study: StudyResults) -> str:
         early, late = study.participants[:, :5].mean(), study.participants[:, max(n_trials - 6, 0) :].mean()
         axes.plot(early, late, marker="P", color=INK, markersize=9, linestyle="")
         axes.set(xlabel="accuracy in trials 1–5", ylabel="accuracy in the last 6 trials")
-        axes.set_title("cross: simulated participants, who lapse; ring: the true model", loc="left", color="#555")
+        axes.set_title(f"cross: {study.who}, who lapse; {_marks(study)}", loc="left", color="#555")
         return as_svg(figure)
 
 
@@ -123,31 +151,36 @@ def plot_profile(study: StudyResults) -> str:
     """One-shot accuracy at the levels of each transformation: simulated participants, the true model, and the range of all."""
     kind, level = (np.array(column) for column in zip(*(name.split(" | ") for name in study.tests), strict=True))
     models = study["one_shot"].reshape(-1, len(study.tests))
-    true, people = study["one_shot"][tuple(study["true"])], study["people_one_shot"]
+    people = study["people_one_shot"]
+    shown = study["one_shot"][study.strong].mean(axis=0) if study.true is None else study["one_shot"][study.true]
+    name_shown = "the best 1 %, their mean" if study.true is None else "the true model"
     reach = 1.96 * np.sqrt(study["people_one_shot_variance"])
     with mpl.rc_context(PAPER):
-        figure = Figure(figsize=(10.5, 4.6), layout="constrained")
-        panels = figure.subplots(2, 5, sharey=True).ravel()
+        columns = min(5, len(set(kind.tolist())))
+        rows = -(-len(set(kind.tolist())) // columns)
+        figure = Figure(figsize=(2.1 * columns, 2.2 * rows + 0.3), layout="constrained")
+        panels = figure.subplots(rows, columns, sharey=True, squeeze=False).ravel()
         for axes, name in zip(panels, dict.fromkeys(kind.tolist()), strict=False):
             mine = np.flatnonzero(kind == name)
             x = np.arange(len(mine))
             low, middle, high = np.quantile(models[:, mine], (0.05, 0.5, 0.95), axis=0)
             axes.fill_between(x, low, high, color="#d5dce6", linewidth=0, label="9 in 10 models")
             axes.plot(x, middle, color="#7d8ea5", linewidth=1.2, label="median model")
-            axes.plot(x, true[mine], color=ACCENT, label="the true model")
+            axes.plot(x, shown[mine], color=ACCENT, label=name_shown)
             axes.errorbar(
                 x, people[mine], yerr=reach[mine], color=INK, marker="o", markersize=4, linestyle="", capsize=2,
-                label="simulated participants",
+                label=study.who,
             )  # fmt: skip
-            axes.axhline(0.5, color=QUIET, linewidth=0.8, linestyle="--")
+            axes.axhline(study.chance, color=QUIET, linewidth=0.8, linestyle="--")
             axes.set_title(TRANSFORMATIONS.get(name, name))
             axes.set_xticks(x, [f"{round(float(step), 3):g}" for step in level[mine]], fontsize=8)
-            axes.set_ylim(0.35, 1.03)
-        panels[0].set_ylabel("accuracy")
-        panels[5].set_ylabel("accuracy")
+            axes.set_ylim(min(0.35, float(models.min()) - 0.03, float(people.min()) - 0.03), 1.03)
+        for axes in panels[::columns]:
+            axes.set_ylabel("accuracy")
         handles, labels = panels[0].get_legend_handles_labels()
-        panels[9].axis("off")
-        panels[9].legend(handles, labels, frameon=False, loc="center", fontsize=9)
+        for axes in panels[len(set(kind.tolist())) :]:
+            axes.axis("off")
+        figure.legend(handles, labels, frameon=False, loc="outside lower center", fontsize=9, ncols=min(columns, 4))
         return as_svg(figure)
 
 
@@ -156,16 +189,19 @@ def plot_experiments(study: StudyResults) -> str:
     first, second = (np.sqrt(np.maximum(study[name], 0)) for name in ("mse_n", "one_shot_mse_n"))
     with mpl.rc_context(PAPER):
         figure, axes = _one(5.6, 4.0)
-        for hue, (network, places) in zip((INK, *NETWORK_HUES), study.networks.items(), strict=False):
+        for hue, (network, places) in zip(cycle((INK, *NETWORK_HUES)), study.networks.items(), strict=False):
             axes.plot(
                 first[places].ravel(), second[places].ravel(), ".", color=hue, markersize=5, alpha=0.7, label=network
             )
-        true = tuple(study["true"])
-        axes.plot(first[true], second[true], "o", markerfacecolor="none", markeredgecolor=ACCENT, markersize=9, mew=1.8)
+        _ring(axes, study, first, second)
         axes.axvline(study.floor, color=QUIET, linewidth=1, linestyle="--")
+        axes.axhline(study.one_shot_floor, color=QUIET, linewidth=1, linestyle="--")
         axes.set(xlabel="√MSE$_n$ in Experiment 1", ylabel="√MSE$_n$ in Experiment 2", xlim=(0, None), ylim=(0, None))
-        axes.set_title("dashed: noise floor; ring: the true model", loc="left", color="#555")
-        axes.legend(frameon=False, fontsize=9, loc="lower right")
+        axes.set_title(f"dashed: noise floors; {_marks(study)}", loc="left", color="#555")
+        if len(study.networks) <= N_NAMED:
+            figure.legend(
+                *axes.get_legend_handles_labels(), loc="outside lower center", frameon=False, fontsize=9, ncols=4
+            )
         return as_svg(figure)
 
 
@@ -177,13 +213,21 @@ FIGURES: dict[str, Callable[[StudyResults], str]] = {
     "phases": plot_phases,
     "one-shot": plot_profile,
     "experiments": plot_experiments,
+    "levels": plot_model_levels,
+    "strong": plot_strong_curves,
+    "strong-one-shot": lambda study: plot_strong_tests(study, TRANSFORMATIONS),
 }
-TRANSFORMATIONS = {
-    "inplanetranslation": "shifted (half sides)", "backgrounds": "background (share)", "scale": "size (factor)",
-    "outplanerotation": "turned in depth (°)", "inplanerotation": "turned in the plane (°)",
-    "contrast": "contrast (log$_{10}$)",
-    "delpixels": "pixels deleted (share)", "blur": "blur (sides)", "noise": "noise (s.d.)",
-}  # fmt: skip
+NEEDS = {
+    "depth": lambda study: bool(np.isfinite(study["depth"]).all()),
+    "one-shot": lambda study: bool(study.tests),
+    "experiments": lambda study: bool(study.tests),
+    "strong-one-shot": lambda study: bool(study.tests),
+    "levels": lambda study: "levels" in study,
+}  # figures that not every study has what it takes for
+
+
+def has_figure(name: str, study: StudyResults) -> bool:
+    return name not in NEEDS or NEEDS[name](study)
 
 
 def plot_confusion(folder: Path) -> str:
@@ -232,6 +276,27 @@ def _scatter(figure: Figure, axes: Axes, study: StudyResults, x: np.ndarray, y: 
     """Every model, in shades of √MSE_n, the true one ringed."""
     root = np.sqrt(np.maximum(study["mse_n"], 0))
     drawn = axes.scatter(x.ravel(), y.ravel(), c=root.ravel(), cmap=SHADES, s=14, linewidths=0)
-    true = tuple(study["true"])
-    axes.plot(x[true], y[true], "o", markerfacecolor="none", markeredgecolor=ACCENT, markersize=10, mew=1.8)
+    _ring(axes, study, x, y)
     figure.colorbar(drawn, ax=axes, label="√MSE$_n$", fraction=0.05, pad=0.02)
+
+
+def _ring(axes: Axes, study: StudyResults, x: np.ndarray, y: np.ndarray) -> None:
+    """Mark the strong baseline models by a star and the true one, where there is one, by a ring."""
+    strong = study.strong
+    axes.plot(x[strong], y[strong], "*", color="white", markeredgecolor=INK, markersize=9, mew=0.8)
+    if study.true is not None:
+        place = study.true
+        axes.plot(x[place], y[place], "o", markerfacecolor="none", markeredgecolor=ACCENT, markersize=10, mew=1.8)
+
+
+def _marks(study: StudyResults) -> str:
+    return "star: the best 1 %" + ("" if study.true is None else "; ring: the true model")
+
+
+def _encoder_ticks(study: StudyResults) -> tuple[list[int], list[str]]:
+    """Every encoder by name where there is room; else the first and the last stage of each network."""
+    short = [name.rpartition("/")[2] for name in study.encoders]
+    if len(short) <= 16:
+        return list(range(len(short))), short
+    places = sorted({int(place) for some in study.networks.values() for place in (some[0], some[-1])})
+    return places, [short[place] for place in places]

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from exemplar.learn.figures.study import write_figures
+from exemplar.learn.studies.study_results import load_study_results
 from exemplar.records import Score
 from exemplar.report.how_made import how_made
 from exemplar.report.page import Chapter, Figure, write_page
@@ -20,26 +21,42 @@ INTERVALS = (
     "Intervals are 95 %: those of depth and accuracy draw subtasks, those of variances and correlations draw encoders, those "
     "of simulated participants draw their sessions."
 )
+PEOPLE_LEAD = (
+    "Encoders × plasticity rules learn the objects that people learned, from right and wrong, and are compared with people in "
+    "the same subtasks. The best 1 % by MSE_n are called strong baseline models."
+)
+PEOPLE_INTERVALS = (
+    "Intervals are 95 %: those of variances and correlations draw encoders, those of people draw participants, or sessions or "
+    "trials where only these are known, and shares of models are binomial."
+)
 CAPTIONS = {
-    "errors": "How far models are from the simulated participants, in √MSE_n; a perfect model reaches the noise floor.",
-    "matrix": "√MSE_n of every encoder with every rule; ring: the true model. Dark is near.",
+    "errors": "How far models are from WHO, in √MSE_n; a perfect model reaches the noise floor.",
+    "matrix": "√MSE_n of every encoder with every rule; star: the best 1 %. Dark is near.",
     "depth": "Accuracy, and √MSE_n, over the depth of each network. Lines are means over rules, bands span the rules. Accuracy "
     "does not depend on who the participants are.",
-    "consistency": "Accuracy of every model, and how far it finds the same subtasks hard as the simulated participants do.",
+    "consistency": "Accuracy of every model, and how far it finds the same subtasks hard as WHO do.",
     "phases": "Accuracy of every model early and late in a session.",
     "one-shot": "Experiment 2: accuracy after one view, at each level of each transformation. Bars are 95 % intervals.",
-    "experiments": "√MSE_n of every model in both experiments.",
+    "experiments": "√MSE_n of every model in both experiments, with both noise floors.",
+    "levels": "Accuracy early and late, over all subtasks and at four levels of difficulty for WHO (black): who is rejected "
+    "where, at 5 %. Where points lie within a level means nothing.",
+    "strong": "Learning curves of the strong baseline models beside those of WHO. The band is a 95 % interval of WHO.",
+    "strong-one-shot": "Experiment 2: the strong baseline models beside WHO, over the levels of each transformation.",
     "confusion": "Which encoder is taken for the true one, for populations of every encoder: on the diagonal it is found.",
 }
 
 
 def write_study_page(folder: Path) -> tuple[Path, dict[str, Path]]:
     """`index.html` in a study's run folder, and its figures as SVG beside it: the page, and name → file."""
-    files, scores = write_figures(folder), load_scores(folder)
-    figures = [Figure(CAPTIONS[name], svg=path.read_text(encoding="utf-8")) for name, path in files.items()]
-    chapter = Chapter("What was found", (INTERVALS,), figures, scores)
+    files, scores, who = write_figures(folder), load_scores(folder), load_study_results(folder).who
+    figures = [
+        Figure(CAPTIONS[name].replace("WHO", who), svg=path.read_text(encoding="utf-8")) for name, path in files.items()
+    ]
+    real = who == "people"
+    chapter = Chapter("What was found", (PEOPLE_INTERVALS if real else INTERVALS,), figures, scores)
     page = write_page(
-        folder / "index.html", TITLE, LEAD, [chapter], "The run folder holds every record, score and figure.",
+        folder / "index.html", TITLE, PEOPLE_LEAD if real else LEAD, [chapter],
+        "The run folder holds every record, score and figure.",
         verdict=find_verdict(scores), made=how_made([folder]),
     )  # fmt: skip
     return page, files
@@ -48,6 +65,8 @@ def write_study_page(folder: Path) -> tuple[Path, dict[str, Path]]:
 def find_verdict(scores: Sequence[Score]) -> str:
     """What encoder and rule explain, and how often the true encoder is found, in a sentence."""
     value = {(score.name, score.agent): score.value for score in scores}
+    if ("encoder_found" not in {name for name, _ in value}) and any(s.name == "models_rejected" for s in scores):
+        return _people_verdict(scores)
     share = [f"{100 * value[f'variance_of_{what}', 'of accuracy']:.1f} %" for what in ("encoder", "rule")]
     found = [(agent, share) for (name, agent), share in value.items() if name == "encoder_found" and "≥" not in agent]
     said = f"Of the variance of accuracy, the encoder explains {share[0]} and the rule {share[1]}"
@@ -57,3 +76,12 @@ def find_verdict(scores: Sequence[Score]) -> str:
     return (
         f"{said}; from {agent.replace(' a subtask', ' per subtask')}, the true encoder is found in {100 * rate:.0f} %."
     )
+
+
+def _people_verdict(scores: Sequence[Score]) -> str:
+    """How near the best models come to people, and how many are rejected."""
+    best = min(score.value for score in scores if score.name == "strong_baseline_root_mse_n")
+    floor = next(score.value for score in scores if score.name == "root_noise_floor")
+    rejected = next(s for s in scores if s.name == "models_rejected" and s.concept == "Experiment 1")
+    share = f"{100 * rejected.value:.0f} % of {rejected.n} models are rejected as models of people"
+    return f"The best model is {best:.3f} from people (√MSE_n; the noise floor is {floor:.3f}); {share}."

@@ -1,34 +1,46 @@
-"""Learning curves: how often a subtask's trials were right, over sessions; and what other sessions would have given.
+"""Learning curves: how often a subtask's trials were right, over sessions; and what other people would have given.
 
 A bootstrap sample of sessions is a row of counts, so all samples of a subtask are one matrix product. Sums of counts are whole
-numbers, exact in float32 whatever the order: the same seed gives the same bytes on any number of threads.
+numbers, exact in float32 whatever the order: the same seed gives the same bytes on any number of threads. Sessions of one
+participant belong together, so participants are drawn where they are known.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 from numba import njit
 
 from exemplar.errors import UserError, shortened
-from exemplar.learn.tasks import Sessions
-from exemplar.records import Trials
 
 N_REPLICATES = 1000
 
 
 @dataclass(frozen=True, eq=False)
 class Curves:
-    """Counts over sessions. n_correct: (subtasks, trials); n_sessions: (subtasks,); subtasks: their names, in order."""
+    """Counts over sessions, a published aggregate where the sessions themselves are not available.
+
+    n_correct: (subtasks, trials); n_sessions: (subtasks,); subtasks: their names, in order; n_choices: of a trial.
+    """
 
     n_correct: np.ndarray
     n_sessions: np.ndarray
     subtasks: tuple[str, ...]
+    n_choices: int = 2
+    experiment: ClassVar[int] = 1
+    n_participants: ClassVar[int] = 0  # not known
 
     @property
     def n_trials(self) -> int:
         return self.n_correct.shape[1]
+
+    @property
+    def chance(self) -> float:
+        """Accuracy of guessing."""
+        return 1 / self.n_choices
 
     @property
     def accuracy(self) -> np.ndarray:
@@ -43,8 +55,32 @@ class Curves:
     def curves(self) -> Curves:
         return self
 
-    def resample(self, n_replicates: int, rng: np.random.Generator, n_sessions: np.ndarray | None = None) -> Replicates:
-        """Other sessions, drawn trial by trial: all that counts allow.
+    def of(self, subtasks: tuple[str, ...]) -> Curves:
+        """Only these subtasks, in this order."""
+        rows = [self.subtasks.index(name) for name in _known(subtasks, self.subtasks)]
+        return replace(self, n_correct=self.n_correct[rows], n_sessions=self.n_sessions[rows], subtasks=subtasks)
+
+    @property
+    def session_accuracy(self) -> np.ndarray:
+        """(sessions,) none are known."""
+        return np.zeros(0)
+
+    def window(self, start: int, stop: int) -> Curves:
+        """Only the trials start … stop − 1, counted from 0."""
+        return replace(self, n_correct=self.n_correct[:, start:stop])
+
+    def renamed(self, subtasks: tuple[str, ...]) -> Curves:
+        """The same with other names of subtasks, in order."""
+        return replace(self, subtasks=subtasks)
+
+    def resample(self, n_replicates: int, rng: np.random.Generator) -> Replicates:
+        """All that counts allow: `resample_sessions`."""
+        return self.resample_sessions(n_replicates, rng)
+
+    def resample_sessions(
+        self, n_replicates: int, rng: np.random.Generator, n_sessions: np.ndarray | None = None
+    ) -> Replicates:
+        """Other sessions, as many as there are (or `n_sessions`, (subtasks,)), drawn trial by trial.
 
         It leaves out that some sessions are better than others on all their trials, so intervals come out too narrow; where
         the sessions themselves are available, resample those (`Behaviour`).
@@ -58,13 +94,16 @@ class Curves:
 class Behaviour:
     """What was right, session by session.
 
-    correct: (sessions, trials) bool; subtask: (sessions,) its place in `subtasks`; participant: (sessions,) names.
+    correct: (sessions, trials) bool; subtask: (sessions,) its place in `subtasks`; participant: (sessions,) names; n_choices:
+    of a trial.
     """
 
     correct: np.ndarray
     subtask: np.ndarray
     subtasks: tuple[str, ...]
     participant: np.ndarray
+    n_choices: int = 2
+    experiment: ClassVar[int] = 1
 
     @property
     def n_trials(self) -> int:
@@ -75,11 +114,39 @@ class Behaviour:
         """(subtasks,)"""
         return np.bincount(self.subtask, minlength=len(self.subtasks))
 
-    def curves(self) -> Curves:
-        counts = [self.correct[self.subtask == code].sum(axis=0) for code in range(len(self.subtasks))]
-        return Curves(np.array(counts), self.n_sessions, self.subtasks)
+    @cached_property
+    def n_participants(self) -> int:
+        return len(np.unique(self.participant))
 
-    def resample(self, n_replicates: int, rng: np.random.Generator, n_sessions: np.ndarray | None = None) -> Replicates:
+    @cached_property
+    def places(self) -> list[np.ndarray]:
+        """For each subtask, which sessions are of it."""
+        order = np.argsort(self.subtask, kind="stable")
+        return np.split(order, np.cumsum(self.n_sessions)[:-1])
+
+    def curves(self) -> Curves:
+        counts = [self.correct[place].sum(axis=0) for place in self.places]
+        return Curves(np.array(counts), self.n_sessions, self.subtasks, self.n_choices)
+
+    def resample(self, n_replicates: int, rng: np.random.Generator) -> Replicates:
+        """Other participants, with all their sessions; other sessions where each is a participant of its own."""
+        if self.n_participants == len(self.participant):
+            return self.resample_sessions(n_replicates, rng)
+        _, unit = np.unique(self.participant, return_inverse=True)
+        n_units, shape = int(unit.max()) + 1, (n_replicates, len(self.subtasks))
+        drawn = tally(rng.integers(0, n_units, (n_replicates, n_units), dtype=np.uint32), n_units)
+        counts, size = np.empty((*shape, self.n_trials), np.float32), np.empty(shape)
+        for subtask, n in enumerate(self.n_sessions):
+            mine = self.subtask == subtask
+            weights = drawn[:, unit[mine]]
+            few = np.flatnonzero(weights.sum(axis=1) < 2)  # nearly nobody drawn did it: sessions are drawn instead
+            weights[few] = tally(rng.integers(0, n, (len(few), n), dtype=np.uint32), n)
+            counts[:, subtask], size[:, subtask] = weights @ self.correct[mine].astype(np.float32), weights.sum(axis=1)
+        return Replicates(counts, size, resampled="participants")
+
+    def resample_sessions(
+        self, n_replicates: int, rng: np.random.Generator, n_sessions: np.ndarray | None = None
+    ) -> Replicates:
         """Other sessions: drawn with replacement within each subtask, as many as there are (or `n_sessions`, (subtasks,))."""
         wanted = self.n_sessions if n_sessions is None else np.asarray(n_sessions)
         counts = np.empty((n_replicates, len(self.subtasks), self.n_trials), np.float32)
@@ -92,13 +159,25 @@ class Behaviour:
 
     def of(self, subtasks: tuple[str, ...]) -> Behaviour:
         """Only the sessions of these subtasks, in this order of subtasks."""
-        missing = [name for name in subtasks if name not in self.subtasks]
-        if missing:
-            raise UserError(f"there are no sessions of {shortened(missing)}: give behaviour in the same subtasks")
-        place = {self.subtasks.index(name): new for new, name in enumerate(subtasks)}
+        if subtasks == self.subtasks:
+            return self
+        place = {self.subtasks.index(name): new for new, name in enumerate(_known(subtasks, self.subtasks))}
         keep = np.isin(self.subtask, list(place))
         new = np.array([place[code] for code in self.subtask[keep]], dtype=np.intp)
-        return Behaviour(self.correct[keep], new, subtasks, self.participant[keep])
+        return Behaviour(self.correct[keep], new, subtasks, self.participant[keep], self.n_choices)
+
+    @property
+    def session_accuracy(self) -> np.ndarray:
+        """(sessions,) over trials."""
+        return self.correct.mean(axis=1)
+
+    def window(self, start: int, stop: int) -> Behaviour:
+        """Only the trials start … stop − 1, counted from 0."""
+        return replace(self, correct=self.correct[:, start:stop])
+
+    def renamed(self, subtasks: tuple[str, ...]) -> Behaviour:
+        """The same with other names of subtasks, in order."""
+        return replace(self, subtasks=subtasks)
 
 
 Learning = Curves | Behaviour  # what people did, in the detail that is known
@@ -106,8 +185,8 @@ Learning = Curves | Behaviour  # what people did, in the detail that is known
 
 @dataclass(frozen=True, eq=False)
 class Replicates:
-    """Repetitions of an experiment. n_correct: (replicates, subtasks, trials) float32 whole numbers; n_sessions: (subtasks,);
-    resampled: what was drawn, "sessions" or "trials".
+    """Repetitions of an experiment. n_correct: (replicates, subtasks, trials) float32 whole numbers; n_sessions: (subtasks,),
+    or (replicates, subtasks) where it varies; resampled: what was drawn, "participants", "sessions" or "trials".
     """
 
     n_correct: np.ndarray
@@ -120,12 +199,17 @@ class Replicates:
     def over_trials(self, start: int = 0, stop: int | None = None) -> np.ndarray:
         """(replicates, subtasks) accuracy in trials start … stop − 1, counted from 0."""
         part = self.n_correct[:, :, start:stop]
-        return part.sum(axis=2, dtype=np.float64) / (self.n_sessions * part.shape[2])
+        total: np.ndarray = part.sum(axis=2, dtype=np.float64) / (self.n_sessions * part.shape[2])
+        return total
+
+    @property
+    def sizes(self) -> np.ndarray:
+        """(replicates, subtasks) sessions."""
+        return np.broadcast_to(self.n_sessions, self.n_correct.shape[:2])
 
     def over_subtasks(self) -> np.ndarray:
         """(replicates, trials) accuracy, each subtask counting the same."""
-        share = (1 / (self.n_sessions * len(self.n_sessions))).astype(np.float64)
-        return np.einsum("bst,s->bt", self.n_correct, share)
+        return np.einsum("bst,bs->bt", self.n_correct, 1 / (self.sizes * self.n_correct.shape[1]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,16 +218,18 @@ class Repeated:
 
     curves: Curves
     replicates: Replicates
+    learning: Learning
 
     @property
     def n(self) -> int:
-        """How many sessions it rests on."""
-        return int(self.curves.n_sessions.sum())
+        """How many units it rests on: participants where they were drawn, else sessions."""
+        by_participant = self.replicates.resampled == "participants"
+        return self.learning.n_participants if by_participant else int(self.curves.n_sessions.sum())
 
 
 def repeat(learning: Learning, *, n_replicates: int = N_REPLICATES, rng: np.random.Generator) -> Repeated:
-    """Resample what is known: sessions within subtasks, or trials where there are only counts."""
-    return Repeated(learning.curves(), learning.resample(n_replicates, rng))
+    """Resample what is known: participants, sessions within subtasks, or trials where there are only counts."""
+    return Repeated(learning.curves(), learning.resample(n_replicates, rng), learning)
 
 
 @njit(cache=True)
@@ -156,50 +242,11 @@ def tally(drawn: np.ndarray, n: int) -> np.ndarray:
     return counts
 
 
-def behaviour_of(choice: np.ndarray, sessions: Sessions, subtasks: tuple[str, ...] | None = None) -> Behaviour:
-    """Simulated choices (subtasks, sessions, trials) as behaviour; every session is a participant of its own."""
-    n_subtasks, n_sessions, n_trials = sessions.shape
-    names = subtasks or tuple(f"subtask{number:03d}" for number in range(n_subtasks))
-    if len(names) != n_subtasks or choice.shape != sessions.shape:
-        raise UserError(f"{len(names)} names and choices {choice.shape} do not belong to sessions {sessions.shape}")
-    correct = (choice == sessions.answer).reshape(-1, n_trials)
-    return Behaviour(correct, np.repeat(np.arange(n_subtasks), n_sessions), names, np.arange(len(correct)).astype(str))
-
-
-def behaviour_in(trials: Trials) -> Behaviour:
-    """Recorded trials as behaviour. Every session must have as many trials, numbered from 0."""
-    frame = trials.frame
-    if not len(frame):
-        raise UserError("there are no trials: give at least one session")
-    keys = ["participant", "subtask", "session"]
-    ordered = frame.sort_values([*keys, "trial"], kind="stable")
-    session = ordered.groupby(keys, observed=True, sort=False).ngroup().to_numpy()
-    size = np.bincount(session)
-    n_trials = int(size.max())
-    first = np.cumsum(size) - size
-    short = np.flatnonzero(size != n_trials)
-    if len(short):
-        row = ordered.iloc[first[short[0]]]
-        raise UserError(
-            f"{len(short)} of {len(size)} sessions are cut short (the first, {row['session']}, has {size[short[0]]} of "
-            f"{n_trials} trials): leave those sessions out"
-        )
-    number = ordered["trial"].to_numpy().reshape(-1, n_trials)
-    wrong = np.flatnonzero((number != np.arange(n_trials)).any(axis=1))
-    if len(wrong):
-        name = ordered["session"].iloc[first[wrong[0]]]
-        raise UserError(
-            f"the trials of session {name} are not numbered 0 to {n_trials - 1}: some are missing or were renumbered"
-        )
-    heads = ordered.iloc[first]
-    names = tuple(sorted(str(name) for name in heads["subtask"].unique()))
-    code = {name: place for place, name in enumerate(names)}
-    return Behaviour(
-        ordered["correct"].to_numpy(bool).reshape(-1, n_trials),
-        np.array([code[str(name)] for name in heads["subtask"]], dtype=np.intp),
-        names,
-        heads["participant"].astype(str).to_numpy(),
-    )
+def _known(wanted: tuple[str, ...], there: tuple[str, ...]) -> tuple[str, ...]:
+    missing = [name for name in wanted if name not in there]
+    if missing:
+        raise UserError(f"there are no sessions of {shortened(missing)}: give behaviour in the same subtasks")
+    return wanted
 
 
 def same_subtasks(model: Curves | Behaviour, people: Curves | Behaviour) -> None:
@@ -211,6 +258,10 @@ def same_subtasks(model: Curves | Behaviour, people: Curves | Behaviour) -> None
     if model.n_trials != people.n_trials:
         raise UserError(
             f"one has {model.n_trials} trials and the other {people.n_trials}: compare sessions of the same length"
+        )
+    if model.n_choices != people.n_choices:
+        raise UserError(
+            f"one had {model.n_choices} choices on a trial and the other {people.n_choices}: compare tasks with as many"
         )
     enough_sessions(model)
     enough_sessions(people)

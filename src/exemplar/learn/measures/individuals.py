@@ -10,7 +10,7 @@ from scipy.special import stdtr
 from exemplar import stats
 from exemplar.errors import UserError, shortened
 from exemplar.learn.measures.accuracy import rank_correlation, two_sided_p, widest_quantiles
-from exemplar.learn.measures.curves import N_REPLICATES, Behaviour
+from exemplar.learn.measures.curves import N_REPLICATES, Curves, Learning, repeat
 from exemplar.learn.measures.statespace import SmoothCurves, smooth_curves
 from exemplar.records import Score
 
@@ -18,22 +18,26 @@ from exemplar.records import Score
 @dataclass(frozen=True, eq=False)
 class Individuals:
     """Those who did every subtask, once. participants: names; accuracy: (people, subtasks) over trials; n_correct: (people,
-    trials) over subtasks.
+    trials) over subtasks; n_choices: of a trial.
     """
 
     participants: tuple[str, ...]
     subtasks: tuple[str, ...]
     accuracy: np.ndarray
     n_correct: np.ndarray
+    n_choices: int = 2
 
     def smooth(self) -> SmoothCurves:
         """Each one's learning curve over subtasks, smoothed by a state-space model."""
-        return smooth_curves(self.n_correct, np.full(self.n_correct.shape, len(self.subtasks)))
+        shown = np.full(self.n_correct.shape, len(self.subtasks))
+        return smooth_curves(self.n_correct, shown, chance=1 / self.n_choices)
 
 
-def complete_individuals(people: Behaviour) -> Individuals:
+def complete_individuals(people: Learning) -> Individuals:
     """The participants who did all subtasks. A second session in a subtask is an error: it would not be learning for the first
     time."""
+    if isinstance(people, Curves):
+        raise UserError("counts over sessions do not tell who did what: give the sessions themselves")
     names, who = np.unique(people.participant, return_inverse=True)
     n_done = np.zeros((len(names), len(people.subtasks)), int)
     np.add.at(n_done, (who, people.subtask), 1)
@@ -49,7 +53,8 @@ def complete_individuals(people: Behaviour) -> Individuals:
     accuracy[who, people.subtask] = people.correct.mean(axis=1)
     n_correct = np.zeros((len(names), people.n_trials))
     np.add.at(n_correct, who, people.correct)
-    return Individuals(tuple(map(str, names[complete])), people.subtasks, accuracy[complete], n_correct[complete])
+    who_did = tuple(map(str, names[complete]))
+    return Individuals(who_did, people.subtasks, accuracy[complete], n_correct[complete], people.n_choices)
 
 
 def individuality_test(
@@ -71,9 +76,9 @@ def individuality_test(
     return stats.PermutationTest(float(observed), (1 + n_greater) / (1 + n_permutations), n_permutations, exact=False)
 
 
-def who_outperforms(individuals: Individuals, model: Behaviour, *, level: float = 0.05) -> dict[str, float]:
+def who_outperforms(individuals: Individuals, model: Learning, *, level: float = 0.05) -> dict[str, float]:
     """Participants better than a model, with p (Welch's one-sided t-test on accuracies of sessions, Bonferroni-corrected)."""
-    theirs = model.correct.mean(axis=1)
+    theirs = model.session_accuracy
     if len(theirs) < 2 or individuals.accuracy.shape[1] < 2:
         raise UserError("Welch's test needs at least 2 sessions of each: give more")
     mine = individuals.accuracy
@@ -86,40 +91,26 @@ def who_outperforms(individuals: Individuals, model: Behaviour, *, level: float 
 
 
 def compare_populations(
-    first: Behaviour, second: Behaviour, *, n_replicates: int = N_REPLICATES, rng: np.random.Generator
+    first: Learning, second: Learning, *, n_replicates: int = N_REPLICATES, rng: np.random.Generator
 ) -> tuple[dict[str, Score], float]:
     """Two populations (in the lab, online) in the subtasks both did; and p of no difference in overall accuracy.
 
-    accuracy_difference: first − second; consistency: Spearman's correlation over subtasks, left out where one population finds
-    all equally hard. Whole people are drawn, since a population is made of them.
+    accuracy_difference: first − second; consistency: Spearman's correlation over subtasks, left out where they are fewer than
+    3, or one population finds all equally hard. Whole participants are drawn where they are known, since a population is made
+    of them.
     """
     shared = tuple(name for name in first.subtasks if name in second.subtasks)
-    if len(shared) < 3:
-        raise UserError(f"the two populations share {len(shared)} subtasks, at least 3 are needed: give others")
+    if not shared:
+        raise UserError("the two populations share no subtasks: give others")
     sides = [side.of(shared) for side in (first, second)]
     value = [side.curves().accuracy.mean(axis=1) for side in sides]
-    drawn = [_by_participant(side, n_replicates, rng) for side in sides]
-    difference = np.nanmean(drawn[0], axis=1) - np.nanmean(drawn[1], axis=1)
-    whole = ~np.isnan(drawn[0]).any(axis=1) & ~np.isnan(drawn[1]).any(axis=1)  # some draw left nobody in a subtask
-    rho = float(rank_correlation(value[0][None], value[1][None])[0])
-    rhos = np.full(n_replicates, np.nan)
-    rhos[whole] = rank_correlation(drawn[0][whole], drawn[1][whole])
-    n = len(np.unique(sides[0].participant)) + len(np.unique(sides[1].participant))
-    gap = float(value[0].mean() - value[1].mean())
-    around = stats.interval(difference, gap, n=n)
+    again = [repeat(side, n_replicates=n_replicates, rng=rng) for side in sides]
+    drawn = [side.replicates.over_trials() for side in again]
+    difference, n = drawn[0].mean(axis=1) - drawn[1].mean(axis=1), again[0].n + again[1].n
+    around = stats.interval(difference, float(value[0].mean() - value[1].mean()), n=n)
     scores = {"accuracy_difference": Score.of("accuracy_difference", around)}
+    rho = float(rank_correlation(value[0][None], value[1][None])[0]) if len(shared) > 2 else np.nan
     if np.isfinite(rho):
-        lo, hi = widest_quantiles(rhos)
+        lo, hi = widest_quantiles(rank_correlation(*drawn))
         scores["consistency"] = Score("consistency", rho, (min(float(lo), rho), max(float(hi), rho)), n)
     return scores, two_sided_p(difference)
-
-
-def _by_participant(people: Behaviour, n_replicates: int, rng: np.random.Generator) -> np.ndarray:
-    """(replicates, subtasks) accuracy over sessions of people drawn with replacement; NaN where nobody drawn did a subtask."""
-    names, who = np.unique(people.participant, return_inverse=True)
-    right, n = np.zeros((len(names), len(people.subtasks))), np.zeros((len(names), len(people.subtasks)))
-    np.add.at(right, (who, people.subtask), people.correct.mean(axis=1))
-    np.add.at(n, (who, people.subtask), 1)
-    weights = stats.resample(len(names), n_replicates, rng=rng)
-    with np.errstate(invalid="ignore"):
-        return (weights @ right) / (weights @ n)

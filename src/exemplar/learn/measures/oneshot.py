@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -16,16 +17,32 @@ from exemplar.records import Score
 
 @dataclass(frozen=True, eq=False)
 class Points:
-    """Accuracy on each test. accuracy, variance: (tests,) in [0, 1], and the sampling variance of it."""
+    """Accuracy on each test, a published aggregate where the sessions themselves are not available.
+
+    accuracy, variance: (tests,) in [0, 1], and the sampling variance of it; tests: names; n_choices: of a trial.
+    """
 
     accuracy: np.ndarray
     variance: np.ndarray
     tests: tuple[str, ...]
+    n_choices: int = 2
+    experiment: ClassVar[int] = 2
+    n_units: ClassVar[int] = 0  # not known
+    n_tests: ClassVar[int] = 0
 
     def points(self) -> Points:
         return self
 
-    def resample(self, n_replicates: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    def of(self, tests: tuple[str, ...]) -> Points:
+        """The same tests in another order; as they are where they are others."""
+        if set(tests) != set(self.tests):
+            return self
+        columns = [self.tests.index(name) for name in tests]
+        return replace(self, accuracy=self.accuracy[columns], variance=self.variance[columns], tests=tests)
+
+    def resample(
+        self, n_replicates: int, rng: np.random.Generator, n_units: int | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Accuracies and variances (replicates, tests), as normal as their standard errors say: all that points allow."""
         drawn = rng.normal(self.accuracy, np.sqrt(self.variance), (n_replicates, len(self.accuracy)))
         return np.clip(drawn, 0, 1), np.broadcast_to(self.variance, drawn.shape)
@@ -36,7 +53,7 @@ class Generalization:
     """Counts, unit by unit (a session, or a participant with all their sessions: what is drawn to tell how sure we are).
 
     n_correct, n_shown: (units, tests); catch_correct, catch_shown: (units,), all 0 where nobody lapses and nothing is
-    corrected; tests: names, "scale | 0.5".
+    corrected; tests: names, "scale | 0.5"; n_choices: of a trial.
     """
 
     n_correct: np.ndarray
@@ -44,9 +61,32 @@ class Generalization:
     catch_correct: np.ndarray
     catch_shown: np.ndarray
     tests: tuple[str, ...]
+    n_choices: int = 2
+    experiment: ClassVar[int] = 2
 
     def __len__(self) -> int:
         return len(self.n_correct)
+
+    @property
+    def n_units(self) -> int:
+        return len(self.n_correct)
+
+    @property
+    def n_tests(self) -> int:
+        """How many test trials there were."""
+        return int(self.n_shown.sum())
+
+    def of(self, tests: tuple[str, ...]) -> Generalization:
+        """The same tests in another order; as they are where they are others."""
+        if set(tests) != set(self.tests):
+            return self
+        columns = [self.tests.index(name) for name in tests]
+        return replace(self, n_correct=self.n_correct[:, columns], n_shown=self.n_shown[:, columns], tests=tests)
+
+    def without_catch_trials(self) -> Generalization:
+        """Taken as they are: nothing is corrected for lapses."""
+        nothing = np.zeros_like(self.catch_shown)
+        return replace(self, catch_correct=nothing, catch_shown=nothing)
 
     def points(self) -> Points:
         if not self.tests:
@@ -63,7 +103,7 @@ class Generalization:
                 "catch trials were answered no better than by guessing, so nothing can be corrected by them: leave out those "
                 "who did not attend"
             )
-        return Points(accuracy[0], variance[0], self.tests)
+        return Points(accuracy[0], variance[0], self.tests, self.n_choices)
 
     def resample(
         self, n_replicates: int, rng: np.random.Generator, n_units: int | None = None
@@ -86,7 +126,8 @@ class Generalization:
         merged = np.zeros((int(code.max()) + 1, 2 * len(self.tests) + 2))
         np.add.at(merged, code, self._columns())
         k = len(self.tests)
-        return Generalization(merged[:, :k], merged[:, k : 2 * k], merged[:, -2], merged[:, -1], self.tests)
+        counts = merged[:, :k], merged[:, k : 2 * k], merged[:, -2], merged[:, -1]
+        return Generalization(*counts, self.tests, self.n_choices)
 
     def _columns(self) -> np.ndarray:
         """(units, 2 · tests + 2): whatever adds up over units."""
@@ -96,14 +137,17 @@ class Generalization:
 
     def _estimates(self, sums: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(b, columns) → accuracy and variance (b, tests), relative to catch trials where there are any."""
-        k = len(self.tests)
+        k, chance = len(self.tests), 1 / self.n_choices
         n, (caught, shown) = sums[:, k : 2 * k], sums[:, -2:].T
         with np.errstate(divide="ignore", invalid="ignore"):
             accuracy = sums[:, :k] / n
             variance = accuracy * (1 - accuracy) / (n - 1)
-            keep = np.where(shown > 0, 2 * caught / shown - 1, 1.0)[:, None]  # 1 − lapse rate
+            keep = np.where(shown > 0, (caught / shown - chance) / (1 - chance), 1.0)[:, None]  # 1 − lapse rate
         keep = np.where(keep > 0, keep, np.nan)
-        return np.clip((accuracy - (1 - keep) / 2) / keep, 0, 1), variance / keep**2
+        return np.clip((accuracy - (1 - keep) * chance) / keep, 0, 1), variance / keep**2
+
+
+Tested = Generalization | Points  # what was done in Experiment 2, in the detail that is known
 
 
 def generalization_of(
@@ -118,22 +162,25 @@ def generalization_of(
     which = np.broadcast_to(test_of, (sessions.shape[0], sessions.n_choices * sessions.n_images))
     test = np.take_along_axis(which[:, None], sessions.image.astype(np.intp), axis=2).reshape(right.shape)
     test = np.where(sessions.phase == TEST, test, -1)
-    return count_tests(right, test, np.broadcast_to((sessions.phase == CATCH) & correct_lapses, right.shape), tests)
+    catch = np.broadcast_to((sessions.phase == CATCH) & correct_lapses, right.shape)
+    return count_tests(right, test, catch, tests, sessions.n_choices)
 
 
-def count_tests(right: np.ndarray, test: np.ndarray, catch: np.ndarray, tests: tuple[str, ...]) -> Generalization:
+def count_tests(
+    right: np.ndarray, test: np.ndarray, catch: np.ndarray, tests: tuple[str, ...], n_choices: int = 2
+) -> Generalization:
     """right, test, catch: (sessions, trials): was it right, which test was it (−1: none), was it a catch trial."""
     n, k = len(right), len(tests)
     unit, trial = np.nonzero(test >= 0)
     place = unit * k + test[unit, trial]
     shown = np.bincount(place, minlength=n * k).reshape(n, k)
     correct = np.bincount(place, weights=right[unit, trial], minlength=n * k).reshape(n, k)
-    return Generalization(correct, shown, (right & catch).sum(axis=1), catch.sum(axis=1), tests)
+    return Generalization(correct, shown, (right & catch).sum(axis=1), catch.sum(axis=1), tests, n_choices)
 
 
 def score_generalization(
-    model: Generalization | Points,
-    people: Generalization | Points,
+    model: Tested,
+    people: Tested,
     *,
     variant: str = "paper",
     agent: str = "",
@@ -149,13 +196,11 @@ def score_generalization(
     return {name: Score.of(name, estimate, agent=agent, variant=variant) for name, estimate in found.items()}
 
 
-def score_points(
-    side: Points | Generalization, *, agent: str = "human", rng: np.random.Generator
-) -> tuple[Score, Score]:
+def score_points(side: Tested, *, agent: str = "human", rng: np.random.Generator) -> tuple[Score, Score]:
     """Experiment 2: accuracy over all tests; and root_noise_floor, the error a perfect model of this side would still have."""
     points, drawn = side.points(), side.resample(N_REPLICATES, rng)[0].mean(axis=1)
     n = len(points.tests)
-    around = interval_about(drawn, float(points.accuracy.mean()), n=n)
+    around = share_about(drawn, float(points.accuracy.mean()), n=n)
     floor = float(np.sqrt(points.variance.mean()))
     floors = np.sqrt(points.variance[rng.integers(0, n, (N_REPLICATES, n))].mean(axis=1))
     ends = stats.interval(floors, floor, n=n)
@@ -163,7 +208,7 @@ def score_points(
 
 
 def score_tests(
-    result: Generalization, *, agent: str = "", n_replicates: int = N_REPLICATES, rng: np.random.Generator
+    result: Tested, *, agent: str = "", n_replicates: int = N_REPLICATES, rng: np.random.Generator
 ) -> dict[str, Score]:
     """Experiment 2: accuracy over all tests, and over the levels of each transformation."""
     points, drawn = result.points(), result.resample(n_replicates, rng)[0]
@@ -172,27 +217,34 @@ def score_tests(
     scores = {}
     for name, mine in groups.items():
         value, values = float(points.accuracy[mine].mean()), drawn[:, mine].mean(axis=1)
-        scores[name] = Score.of(name, interval_about(values, value, n=len(result)), agent=agent)
+        scores[name] = Score.of(name, share_about(values, value, n=result.n_units or len(points.tests)), agent=agent)
     return scores
 
 
 def generalization_null(
-    people: Generalization,
-    n_units: int,
-    *,
-    variant: str = "paper",
-    n_replicates: int = N_REPLICATES,
-    rng: np.random.Generator,
+    people: Tested, model: Tested, *, variant: str = "paper", n_replicates: int = N_REPLICATES, rng: np.random.Generator
+) -> Null | None:
+    """People compared with themselves: resampled, against so many of them that they took as many tests as the model; None where
+    only points are known. It is the paper's test: with hundreds of trials of each test, as published, its level is right.
+    """
+    if not people.n_units or not model.n_units:
+        return None
+    n_units = max(round(people.n_units * model.n_tests / people.n_tests), 2)
+    return resampled_null(people, n_units, variant=variant, n_replicates=n_replicates, rng=rng)
+
+
+def resampled_null(
+    people: Tested, n_units: int, *, variant: str = "paper", n_replicates: int = N_REPLICATES, rng: np.random.Generator
 ) -> Null:
-    """People compared with themselves: resampled, against `n_units` of them in the place of a model's sessions."""
+    """`generalization_null` with `n_units` of people in the place of the model."""
     again, as_model = people.resample(n_replicates, rng), people.resample(n_replicates, rng, n_units)
     errors = _mse_n(as_model, again, variant)
     return Null(errors[~np.isnan(errors)], variant, "sessions")
 
 
 def compare_transformations(
-    model: Generalization | Points,
-    people: Generalization | Points,
+    model: Tested,
+    people: Tested,
     *,
     n_replicates: int = N_REPLICATES,
     rng: np.random.Generator,
@@ -207,7 +259,7 @@ def compare_transformations(
         value = [float(side.accuracy[mine].mean()) for side in (own, theirs)]
         values = [side[:, mine].mean(axis=1) for side in drawn]
         found[name] = {
-            what: interval_about(v, x, n=len(own.tests))
+            what: (interval_about if what == "difference" else share_about)(v, x, n=len(own.tests))
             for what, x, v in (
                 ("model", value[0], values[0]),
                 ("people", value[1], values[1]),
@@ -230,6 +282,12 @@ def interval_about(drawn: np.ndarray, value: float, *, n: int) -> stats.Estimate
     return stats.interval(drawn - np.nanmean(drawn) + value, value, n=n, method="basic")
 
 
+def share_about(drawn: np.ndarray, value: float, *, n: int) -> stats.Estimate:
+    """`interval_about` of an accuracy, which ends at 0 and 1."""
+    around = interval_about(drawn, value, n=n)
+    return stats.Estimate(around.value, max(around.lo, 0.0), min(around.hi, 1.0), around.n)
+
+
 def _mse_n(model: tuple[np.ndarray, np.ndarray], people: tuple[np.ndarray, np.ndarray], variant: str) -> np.ndarray:
     """(accuracy, variance) of each, (..., tests) → (...)."""
     if variant not in VARIANTS:
@@ -238,9 +296,13 @@ def _mse_n(model: tuple[np.ndarray, np.ndarray], people: tuple[np.ndarray, np.nd
     return ((model[0] - people[0]) ** 2 - noise).mean(axis=-1)
 
 
-def _same_tests(model: Generalization | Points, people: Generalization | Points) -> Points:
+def _same_tests(model: Tested, people: Tested) -> Points:
     if model.tests != people.tests:
         strange = sorted(set(model.tests) ^ set(people.tests))
         what = f"differ in {shortened(strange)}" if strange else "come in another order"
         raise UserError(f"the two took different tests (they {what}): compare the same tests")
+    if model.n_choices != people.n_choices:
+        raise UserError(
+            f"one had {model.n_choices} choices on a trial and the other {people.n_choices}: compare tasks with as many"
+        )
     return people.points()

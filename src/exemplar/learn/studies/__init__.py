@@ -1,6 +1,12 @@
 """The experiments of the room, one per file."""
 
+from exemplar.learn.studies import interval_coverage, null_tests
 from exemplar.learn.studies.encoder_rules import ENCODERS
 from exemplar.learn.studies.people import PEOPLE
 
-RESULTS = {"learn-people": PEOPLE, "learn-encoders": ENCODERS}
+RESULTS = {
+    "learn-people": PEOPLE,
+    "learn-encoders": ENCODERS,
+    "learn-null": null_tests.KEPT,
+    "learn-coverage": interval_coverage.KEPT,
+}

@@ -200,9 +200,9 @@ ENCODERS = KeptResult(
     "depth and accuracy draw subtasks, those of variances and correlations draw encoders.\n\n"
     "Accuracy grows with depth up to the head, and falls by .01 from there to the logits. In Experiment 1 the rule "
     "explains little (the paper, on MSE_n against people: encoder 99.8 %, rule < 0.1 %); in one-shot accuracy it explains "
-    "more than a tenth. Of the 476 populations, those with 10 sessions per subtask show the limits of the null test: it "
-    "rejects the true model far more often than in 5 %, so its `power` there means nothing. Its null distribution resamples "
-    "people, who then vary less than people do, by (n − 1) / n; at 50 sessions that hardly matters.",
+    "more than a tenth. The null test here is the paper's. Of the 476 populations, those with 10 sessions per subtask show its "
+    "limits: it rejects the true model far more often than in 5 %, so its `power` there means nothing; the calibrated test, "
+    "the default of `learn score`, does not (`learn-null`).",
     compute=encoders_result,
     published={
         ("variance_of_encoder", "of MSE_n"): Number(0.998, PUBLISHED),

@@ -11,7 +11,7 @@ import numpy as np
 from exemplar import seeds
 from exemplar.learn.measures.curves import Behaviour, repeat
 from exemplar.learn.measures.mse import Null, null_distribution
-from exemplar.learn.measures.oneshot import Generalization, count_tests, generalization_null, score_generalization
+from exemplar.learn.measures.oneshot import Generalization, count_tests, resampled_null, score_generalization
 from exemplar.learn.scores import score_learner
 from exemplar.learn.studies.encoders import LEARNING, load_subtasks, one_shot_tests, sample_sessions, unpack
 from exemplar.learn.studies.models import Learned, StudyConfig
@@ -70,7 +70,7 @@ def null_distributions(
     n_model = np.full(len(participants.subtasks), n_sessions)
     first = null_distribution(participants, n_model, n_replicates=n_replicates, rng=seeds.rng("null", seed))
     rng = seeds.rng("one-shot null", seed)
-    return first, generalization_null(tested, n_one_shot * n_sessions, n_replicates=n_replicates, rng=rng)
+    return first, resampled_null(tested, n_one_shot * n_sessions, n_replicates=n_replicates, rng=rng)
 
 
 def score_encoder(job: ScoringJob) -> dict[str, Any]:

@@ -1,0 +1,204 @@
+"""Trials from a CSV of one's own: columns by other names, text and numbers cast, times and counts put into the record's units.
+
+Whatever is changed on the way is said. The verb `import_trials`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from exemplar.answers import Answer, format_pairs
+from exemplar.errors import UserError, shortened, unknown
+from exemplar.files import reading
+from exemplar.learn.measures.reading import count_choices
+from exemplar.learn.tasks import CATCH, TEST, TRAIN
+from exemplar.records import Trials
+from exemplar.runs import check_run, open_run
+from exemplar.seeds import digest
+
+NEEDED = ("participant", "subtask", "trial", "stimulus", "correct")
+MAY_HAVE = ("session", "choice", "phase", "reaction_time_ms", "timed_out", "refresh_hz", "dropped_frames", "agent")
+YES, NO = {"1", "1.0", "true", "yes", "y", "correct", "right"}, {"0", "0.0", "false", "no", "n", "incorrect", "wrong"}
+TIME_UNITS = ("auto", "ms", "s")
+PHASES = (TRAIN, TEST, CATCH)
+
+
+@dataclass(frozen=True)
+class ImportRequest:
+    """file: a CSV; columns: "choice=response,trial=n", a column of the record = theirs; agent: who, where no column says;
+    time_unit: of reaction times."""
+
+    file: Path
+    columns: str
+    agent: str
+    time_unit: str
+
+
+def import_csv(request: ImportRequest, out: Path) -> Answer:
+    """A CSV as `trials.parquet` in a new folder, with everything that was changed on the way."""
+    if request.time_unit not in TIME_UNITS:
+        raise unknown("unit of time", request.time_unit, TIME_UNITS)
+    config: dict[str, Any] = {**vars(request), "file": str(request.file)}
+    check_run(out, command="learn import", config=config, seed=0)
+    trials, notes = read_trials(request)
+    frame = trials.frame
+    with open_run(out, command="learn import", config=config, seed=0, data={"csv": digest(frame.to_csv())}) as run:
+        if not run.finished:
+            run.save(trials)
+    n_sessions = len(frame[["participant", "subtask", "session"]].drop_duplicates())
+    values = {"out": str(out), "trials": len(trials), "sessions": n_sessions, "choices": count_choices(trials)}
+    values |= {"participants": int(frame["participant"].nunique()), "subtasks": int(frame["subtask"].nunique())}
+    values |= {"notes": notes}
+    shown = {name: value for name, value in values.items() if name not in ("out", "notes")}
+    text = "\n".join([format_pairs(shown), "", *(f"Note: {note}." for note in notes), f"Kept in {out}."])
+    return Answer(values=values, text=text, folder=out)
+
+
+def read_trials(request: ImportRequest) -> tuple[Trials, list[str]]:
+    """The table as Trials, and what was done to it, a note each."""
+    with reading(request.file, "a CSV table"):
+        table = pd.read_csv(request.file, low_memory=False)
+    if not len(table):
+        raise UserError(f"{request.file} has no rows: give a table with at least one trial")
+    names = _columns(request, table)
+    notes: list[str] = []
+    given = {name: table[theirs] for name, theirs in names.items()}
+    for name in ("participant", "subtask", "session", "stimulus", "agent"):
+        if name in given:
+            given[name] = _text(given[name], request.file, names[name], name, notes)
+    if "session" not in given:
+        given["session"] = given["participant"] + "/" + given["subtask"]
+        notes.append("no column is the session: all trials of a participant in a subtask are one session")
+    sessions = [given["participant"], given["subtask"], given["session"]]
+    given["trial"] = _trials(given["trial"], sessions, request.file, names["trial"], notes)
+    given["correct"] = _flags(given["correct"], request.file, names["correct"])
+    if "timed_out" in given:
+        given["timed_out"] = _flags(given["timed_out"], request.file, names["timed_out"])
+        late = given["timed_out"] & given["correct"]
+        if late.any():
+            given["correct"] &= ~given["timed_out"]
+            notes.append(f"{int(late.sum())} trials were timed out and correct: a time-out counts as incorrect")
+    if "choice" in given:
+        given["choice"] = _choices(given["choice"], request.file, names["choice"], notes)
+    if "phase" in given:
+        given["phase"] = _phases(given["phase"], request.file, names["phase"])
+    if "reaction_time_ms" in given:
+        times = _numbers(given["reaction_time_ms"], request.file, names["reaction_time_ms"])
+        given["reaction_time_ms"] = _milliseconds(times, request.time_unit, notes)
+    for name in ("refresh_hz", "dropped_frames"):
+        if name in given:
+            given[name] = _numbers(given[name], request.file, names[name])
+    unused = [name for name in table.columns if name not in names.values()]
+    if unused:
+        notes.append(f"columns that Trials do not have are left out: {shortened(unused, 8)}")
+    columns: dict[str, Any] = {"agent": request.agent, "phase": TRAIN, "timed_out": False}
+    return Trials.of(**{**columns, **{name: column.to_numpy() for name, column in given.items()}}), notes
+
+
+def _columns(request: ImportRequest, table: pd.DataFrame) -> dict[str, str]:
+    """A column of the record → theirs."""
+    known, names = (*NEEDED, *MAY_HAVE), {}
+    for pair in filter(None, request.columns.split(",")):
+        name, equals, theirs = (part.strip() for part in pair.partition("="))
+        if not equals or not theirs:
+            raise UserError(f"--map takes pairs such as choice=response, got {pair.strip()!r}")
+        if name not in known:
+            raise unknown("column of Trials", name, known)
+        if theirs not in table.columns:
+            raise unknown("column", theirs, table.columns.tolist(), where=str(request.file))
+        names[name] = theirs
+    names |= {name: name for name in known if name not in names and name in table.columns}
+    missing = [name for name in NEEDED if name not in names]
+    if missing:
+        raise UserError(
+            f"{request.file} has no column {shortened(missing)} (it has {shortened(table.columns, 8)}): say which is it, "
+            f"--map {missing[0]}=…"
+        )
+    return names
+
+
+def _text(column: pd.Series, file: Path, theirs: str, name: str, notes: list[str]) -> pd.Series:
+    """Names as text; whole numbers lose a ".0" that gaps gave them."""
+    _refuse(column.isna(), column, file, theirs, "must not be empty")
+    if not pd.api.types.is_numeric_dtype(column):
+        return column.astype(str)
+    notes.append(f"{name} is given as numbers, kept as text")
+    whole = pd.api.types.is_float_dtype(column) and bool((column % 1 == 0).all())
+    return (column.astype(np.int64) if whole else column).astype(str)
+
+
+def _trials(column: pd.Series, sessions: list[pd.Series], file: Path, theirs: str, notes: list[str]) -> pd.Series:
+    """Whole numbers from 0 in every session."""
+    number = _numbers(column, file, theirs)
+    _refuse(
+        number.isna() | (number % 1 != 0) | (number < 0), column, file, theirs, "must be a whole number from 0 or 1"
+    )
+    first = number.groupby(sessions).transform("min")
+    if (first == 1).all():
+        notes.append("trials are counted from 1, kept from 0")
+        number = number - 1
+    elif not (first == 0).all():
+        raise UserError(
+            f"{file}: {theirs} starts at {int(first.min())} to {int(first.max())} in different sessions: number the trials of "
+            "each session from 0, or of each from 1"
+        )
+    return number.astype(np.int64)
+
+
+def _flags(column: pd.Series, file: Path, theirs: str) -> pd.Series:
+    words = column.astype(str).str.strip().str.lower()
+    _refuse(~words.isin(YES | NO), column, file, theirs, "must be 0 or 1, or true or false")
+    return words.isin(YES)
+
+
+def _choices(column: pd.Series, file: Path, theirs: str, notes: list[str]) -> pd.Series:
+    """Keys as whole numbers; names of keys are numbered in alphabetical order."""
+    number = pd.to_numeric(column, errors="coerce")
+    if (number.isna() & column.notna()).any():
+        keys = sorted(column.dropna().astype(str).unique())
+        if len(keys) > 127:
+            raise UserError(f"{file}: {theirs} has {len(keys)} different values, too many for keys: map another column")
+        notes.append(
+            "choices are named, kept as " + ", ".join(f"{key} = {place}" for place, key in enumerate(keys[:8]))
+        )
+        return column.map({key: float(place) for place, key in enumerate(keys)}).astype(float)
+    _refuse((number < 0) | (number % 1 != 0) & number.notna(), column, file, theirs, "must be a whole number from 0")
+    if len(number.dropna()) and number.min() == 1:
+        notes.append("choices are counted from 1, kept from 0")
+        number = number - 1
+    return number.astype(float)
+
+
+def _phases(column: pd.Series, file: Path, theirs: str) -> pd.Series:
+    words = column.astype(str)
+    _refuse(~words.isin(PHASES), column, file, theirs, f"must be {', '.join(PHASES[:-1])} or {PHASES[-1]}")
+    return words
+
+
+def _milliseconds(times: pd.Series, unit: str, notes: list[str]) -> pd.Series:
+    """Reaction times in ms; "auto" takes a median below 20 for seconds."""
+    middle = float(times.median()) if times.notna().any() else np.inf
+    if unit == "s" or (unit == "auto" and middle < Trials.FASTEST_MS):
+        notes.append(f"reaction times are in seconds (median {middle:.3g}), kept in ms")
+        return times * 1000
+    return times
+
+
+def _numbers(column: pd.Series, file: Path, theirs: str) -> pd.Series:
+    number = pd.to_numeric(column, errors="coerce")
+    _refuse(number.isna() & column.notna(), column, file, theirs, "must be a number, or empty")
+    return number
+
+
+def _refuse(wrong: pd.Series, column: pd.Series, file: Path, theirs: str, rule: str) -> None:
+    """Says what is wrong with a column, and in which line of the file first."""
+    if wrong.any():
+        place = int(np.flatnonzero(wrong.to_numpy())[0])
+        value = column.iloc[place]
+        what = "nothing" if pd.isna(value) else repr(str(value))
+        raise UserError(f"{file}: {theirs} {rule}, and line {place + 2} has {what}")
