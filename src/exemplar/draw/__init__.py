@@ -40,13 +40,14 @@ from exemplar.draw.arguments import (
     Ways,
     Who,
 )
-from exemplar.options import Address, Engine, Names, Option, Place, Seed, Workers, make_backend, verb
+from exemplar.options import Address, Device, Engine, Names, Option, Place, Seed, Workers, make_backend, verb
 
 if TYPE_CHECKING:
     from exemplar.answers import Answer
     from exemplar.draw.adapting import sample_maml_episodes
     from exemplar.draw.checking import CheckedAgent
     from exemplar.draw.critics import Critics, load_critics
+    from exemplar.draw.diffusion.loading import load_agent
     from exemplar.draw.drawings import read_drawings
     from exemplar.draw.encoding import encode_drawings
     from exemplar.draw.measures.generalization import best_envelope, generalization_curve
@@ -73,6 +74,7 @@ __all__ = [
     "fit_reference",
     "generalization_curve",
     "list_agents",
+    "load_agent",
     "load_critics",
     "load_reference",
     "make_task",
@@ -82,6 +84,7 @@ __all__ = [
     "score",
     "score_features",
     "study",
+    "train",
     "train_quickdraw",
 ]
 # names without a command → the module they are imported from when first used
@@ -96,6 +99,7 @@ FROM = {
     "family_medians": "measures.human_distance",
     "fit_reference": "measures.human_distance",
     "generalization_curve": "measures.generalization",
+    "load_agent": "diffusion.loading",
     "load_critics": "critics",
     "load_reference": "measures.human_distance",
     "make_task": "tasks",
@@ -252,6 +256,42 @@ def sample(
 
 
 @verb
+def train(
+    agent: Annotated[
+        str, Option("A diffusion agent or preset, such as cfgdm or cfgdm-small; `draw agents` lists them.", positional=True)
+    ],
+    data: Annotated[
+        str, Option("What it learns from: omniglot, quickdraw-fs, glyphs, another data set, a folder, or an npz.")
+    ] = "omniglot",
+    split: Annotated[str | None, Option("Which part of the data; the one to train on unless given.")] = None,
+    setting: Annotated[
+        Names, Option("A setting other than the preset's, NAME=VALUE, as width=24 or shuffle=true; may be repeated.")
+    ] = (),
+    steps: Annotated[int | None, Option("Steps of training; the paper's epochs unless given.", low=1)] = None,
+    hold_out: Annotated[
+        str | None, Option("A split of the data whose concepts are left out and evaluated on, as weak-val.")
+    ] = None,
+    out: Annotated[
+        Place, Option("Where weights, card, curve and sheet go; a training that was stopped resumes there.")
+    ] = Path("agents"),
+    every: Annotated[int, Option("Steps between two entries of the learning curve.", low=1)] = 500,
+    device: Device = "auto",
+    devices: Annotated[int, Option("How many devices, each with its own batches.", low=1)] = 1,
+    seed: Seed = 0,
+) -> Answer:
+    """Train a diffusion agent: weights and card, its learning curve, and a sheet of drawings that is renewed on the way.
+
+    >>> import exemplar as ex
+    >>> trained = ex.draw.train("cfgdm-tiny", data="glyphs", steps=2, every=2, setting=["batch=4"], out="agents", device="cpu")
+    >>> trained["steps"], trained["agent"]
+    (2, 'agents/cfgdm-tiny-batch-4-glyphs-s0')
+    """
+    from exemplar.draw.training import train_agent
+
+    return train_agent(agent, data, split, setting, steps, hold_out, out, every, device, devices, seed)
+
+
+@verb
 def study(
     name: Annotated[str, Option("A study; a name that does not exist lists them.", positional=True)],
     data: Annotated[str, Option("A data set, a folder, or an npz.")] = "glyphs",
@@ -271,7 +311,7 @@ def list_agents() -> Answer:
 
     >>> import exemplar as ex
     >>> [agent["name"] for agent in ex.draw.list_agents()["agents"]]
-    ['copies', 'others', 'noise', 'redraw']
+    ['copies', 'others', 'noise', 'redraw', 'ddpm', 'cfgdm', 'cfgdm-small', 'cfgdm-quickdraw', 'fsdm']
     """
     from exemplar.draw.checking import describe_agents
 

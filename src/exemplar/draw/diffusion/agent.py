@@ -7,9 +7,8 @@ agent.predict_noise(x, t, exemplars)              # ε of noisy drawings at time
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import cast
 
 import numpy as np
@@ -19,7 +18,7 @@ from torch import nn
 from exemplar import seeds
 from exemplar.draw.diffusion.networks import Denoiser
 from exemplar.draw.diffusion.objective import Objective
-from exemplar.draw.diffusion.presets import can_guide, read_objective
+from exemplar.draw.diffusion.presets import can_guide
 from exemplar.draw.diffusion.process import Schedule
 from exemplar.draw.diffusion.replaying import recorded
 from exemplar.draw.diffusion.samplers import SAMPLERS, Predict, Sampling, guide
@@ -27,15 +26,16 @@ from exemplar.engine import progress
 from exemplar.errors import UserError
 from exemplar.spaces.cards import Card
 from exemplar.spaces.devices import find_device
-from exemplar.spaces.inputs import as_bytes
+from exemplar.spaces.inputs import DrawingInput, as_bytes
 
 PART = {"cpu": 32, "cuda": 500}  # drawings at a time
 
 
 @dataclass(frozen=True, eq=False)
 class DiffusionAgent:
-    """A trained network that draws. name: as it was asked for; card: of its weights; sampling: how; device: auto, cpu, cuda or
-    cuda:N; part: drawings at a time, None for what suits the device.
+    """A trained network that draws. name: as it was asked for; objective: what it has learned; input: how exemplars are made fit
+    for it; sampling: how it draws; device: auto, cpu, cuda or cuda:N; part: drawings at a time, None for what suits the device;
+    replay: on a GPU, whether the network is recorded once and replayed; card: of its weights, if they were kept.
 
     Each drawing has a stream of noise of its own, named by the rng, its exemplar's place and its number, the same on every device
     and in parts of any size. The sums of a network may still differ in the last bits, so that a px that is neither ink nor
@@ -43,14 +43,13 @@ class DiffusionAgent:
 
     name: str
     network: nn.Module
-    card: Card
+    objective: Objective
+    input: DrawingInput
     sampling: Sampling
     device: str = "auto"
     part: int | None = None
-
-    @cached_property
-    def objective(self) -> Objective:
-        return read_objective(self.card.training)
+    replay: bool = True
+    card: Card | None = None
 
     @property
     def schedule(self) -> Schedule:
@@ -59,7 +58,7 @@ class DiffusionAgent:
     @property
     def size(self) -> tuple[int, int]:
         """(h, w) of its drawings, px."""
-        return self.card.input.size
+        return self.input.size
 
     @property
     def identity(self) -> dict[str, object]:
@@ -70,7 +69,7 @@ class DiffusionAgent:
             "weights": identify_network(self.network),
             "objective": self.objective,
             "sampling": self.sampling,
-            "input": self.card.input,
+            "input": self.input,
             "device": find_device(self.device).type,
         }
 
@@ -78,11 +77,11 @@ class DiffusionAgent:
         """exemplars: (k, h, w) in [0, 1], ink 1 → (k, n, *size) uint8, ink 255, paper 0."""
         drawn = self.draw_levels(exemplars, n, rng)
         low, high = drawn.min(axis=(2, 3), keepdims=True), drawn.max(axis=(2, 3), keepdims=True)
-        return ((drawn - low > self.card.input.threshold * (high - low)) * np.uint8(255)).astype(np.uint8)
+        return ((drawn - low > self.input.threshold * (high - low)) * np.uint8(255)).astype(np.uint8)
 
     def draw_levels(self, exemplars: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
         """(k, n, *size) float32: drawings as the process leaves them, about 0 and 1, before they are binarised."""
-        shown = torch.as_tensor(self.card.input.prepare(as_bytes(np.asarray(exemplars))))  # (k, 1, *size)
+        shown = torch.as_tensor(self.input.prepare(as_bytes(np.asarray(exemplars))))  # (k, 1, *size)
         k, root, place = len(shown), int(rng.integers(2**63)), find_device(self.device)
         part = min(self.part or PART[place.type], max(k * n, 1))
         drawn = np.empty((k * n, *self.size), np.float32)
@@ -91,9 +90,9 @@ class DiffusionAgent:
         rows = [np.arange(start, min(start + part, k * n)) for start in range(0, k * n, part)]
         times = self.sampling.times(self.schedule)
         with torch.no_grad(), progress(f"{self.name} draws", total=len(rows) * len(times)) as advance:
-            ask = self._predictor(network, place, part)
+            ask = self._predictor(network, place)
             for some in rows:
-                whole = np.resize(some, part)  # a recorded network takes parts of one size
+                whole = some if place.type == "cpu" else np.resize(some, part)  # what is recorded has one size
                 streams = [seeds.rng("drawing", root, int(row // n), int(row % n)) for row in whole]
                 predict = self._predict(ask, condition[whole // n], nothing, advance)
                 x = SAMPLERS[self.sampling.sampler](
@@ -116,7 +115,7 @@ class DiffusionAgent:
         if not 1 <= int(times.min()) <= int(times.max()) <= self.schedule.steps:
             raise UserError(f"t must lie between 1 and {self.schedule.steps}, the steps of this diffusion")
         if exemplars is None or guidance:
-            self._check_guided()
+            self.check_guided()
         network = cast(Denoiser, self.network.to(x.device))
         blank = torch.zeros_like(x) if exemplars is None or guidance else None
         if exemplars is None:
@@ -126,7 +125,8 @@ class DiffusionAgent:
         epsilon = network(x, times / self.schedule.steps, network.condition(shown))
         return epsilon if blank is None else guide(epsilon, self.predict_noise(x, t, None), guidance)
 
-    def _check_guided(self) -> None:
+    def check_guided(self) -> None:
+        """Refuse guidance of a network that was not trained for it."""
         if not can_guide(self.objective):
             raise UserError(
                 f"{self.name} was trained without dropping its exemplar, so it cannot be guided: leave guidance at 0, or use cfgdm"
@@ -140,13 +140,13 @@ class DiffusionAgent:
             condition = torch.cat([asked.condition(some) for some in parts])
             if not self.sampling.guidance:
                 return condition, None
-            self._check_guided()
+            self.check_guided()
             return condition, asked.condition(torch.zeros_like(shown[:1]))
 
-    def _predictor(self, network: nn.Module, place: torch.device, part: int) -> Callable[..., torch.Tensor]:
+    def _predictor(self, network: nn.Module, place: torch.device) -> Callable[..., torch.Tensor]:
         """The network's forward; on a GPU in bfloat16, recorded once and replayed."""
         forward = cast(Callable[..., torch.Tensor], network)
-        return forward if place.type == "cpu" else recorded(forward)
+        return recorded(forward) if place.type == "cuda" and self.replay else forward
 
     def _predict(
         self,
@@ -173,9 +173,3 @@ def _normal(streams: list[np.random.Generator], size: tuple[int, int], place: to
     """(b, 1, *size) float32 on the device: the next of each stream."""
     return torch.as_tensor(np.stack([stream.standard_normal(size, np.float32) for stream in streams])[:, None]).to(place)
 
-
-def list_settings(text: str) -> Iterator[tuple[str, str]]:
-    """`guidance=2,steps=50` → its names and values; a number alone is the guidance."""
-    for word in text.split(","):
-        name, equals, value = word.partition("=")
-        yield (name.strip(), value.strip()) if equals else ("guidance", name.strip())
