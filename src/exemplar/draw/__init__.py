@@ -226,11 +226,18 @@ def compare(
 def sample(
     agent: Annotated[
         Agent,
-        Option("Who draws: an agent of the room, or a function of yours, file.py:function.", positional=True),
+        Option(
+            "Who draws: an agent of the room, FOLDER/NAME of one you trained, or a function of yours, file.py:function.",
+            positional=True,
+        ),
     ],
-    data: Data,
+    data: Annotated[
+        str | None, Option("What is drawn: a data set, a folder, or an npz; none where --exemplar is an image.")
+    ] = None,
     split: Split = None,
-    exemplar: Exemplar = "centre",
+    exemplar: Annotated[
+        str, Option("Which drawing is shown: centre, centre:SPACE, drawer:NAME, random; or an image file of your own.")
+    ] = "centre",
     n: Number = None,
     concepts: Concepts = (),
     out: Annotated[Place | None, Option("The folder to write; one below runs/draw unless given.")] = None,
@@ -247,9 +254,17 @@ def sample(
     (270, (270, 105, 105))
     """
     from exemplar.draw.choices import read_words
+    from exemplar.draw.own_exemplar import is_image
     from exemplar.draw.requests import Request
-    from exemplar.draw.sampling import sample_into_folder
+    from exemplar.draw.sampling import sample_after_image, sample_into_folder
+    from exemplar.errors import UserError
 
+    if is_image(exemplar):
+        if data is not None or split is not None or concepts:
+            raise UserError("An image of your own is the exemplar: leave --data, --split and --concepts out.")
+        return sample_after_image(agent, exemplar, n, out, seed)
+    if data is None:
+        raise UserError("Nothing to draw: give --data, or an image file as --exemplar.")
     only = read_words(concepts)
     request = Request(data=data, split=split, exemplar=exemplar, n=n, seed=seed, only=only, people=False)
     return sample_into_folder(agent, request, out)

@@ -5,14 +5,14 @@ from __future__ import annotations
 
 from exemplar.draw.agents.entry import DrawingAgent
 from exemplar.draw.agents.trained import make_trained, recipes_of
-from exemplar.draw.diffusion.loading import SETTINGS
+from exemplar.draw.diffusion.loading import UNGUIDED
 from exemplar.draw.diffusion.networks import NETWORKS
 
 DDPM = DrawingAgent(
     "ddpm",
     "a diffusion model, trained on Omniglot",
     make_trained("ddpm"),
-    setting=SETTINGS,
+    setting=UNGUIDED,
     recipes=recipes_of("ddpm"),
     networks={"convnext-unet": NETWORKS["convnext-unet"]},
 )

@@ -5,14 +5,14 @@ from __future__ import annotations
 
 from exemplar.draw.agents.entry import DrawingAgent
 from exemplar.draw.agents.trained import make_trained, recipes_of
-from exemplar.draw.diffusion.loading import SETTINGS
+from exemplar.draw.diffusion.loading import UNGUIDED
 from exemplar.draw.diffusion.networks import NETWORKS
 
 FSDM = DrawingAgent(
     "fsdm",
     "a diffusion model with a context of a set, trained on Omniglot",
     make_trained("fsdm"),
-    setting=SETTINGS,
+    setting=UNGUIDED,
     recipes=recipes_of("fsdm"),
     networks={name: NETWORKS[name] for name in ("set-unet", "set-vit-unet")},
 )

@@ -16,6 +16,7 @@ from exemplar.spaces.zoo import list_networks, load_network, shipped
 
 ROOM = "draw"
 SETTINGS = "GUIDANCE, or guidance=…,sampler=…,steps=…"
+UNGUIDED = "sampler=… or steps=…, as in steps=50"
 # The weights that stand for an agent: the one table in which a default moves
 WEIGHTS = {
     "ddpm": "ddpm-omniglot-s0",
