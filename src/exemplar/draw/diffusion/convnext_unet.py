@@ -10,6 +10,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
+from exemplar.draw.diffusion.depthwise import Depthwise
 from exemplar.draw.diffusion.layers import FullAttention, ImageNorm, LinearAttention, Residual, embed_time
 from exemplar.errors import UserError
 
@@ -80,7 +81,7 @@ class ConvNextBlock(nn.Module):
     def __init__(self, before: int, after: int, time: int | None = None) -> None:
         super().__init__()
         self.time = None if time is None else nn.Linear(time, before)
-        self.depthwise = nn.Conv2d(before, before, 7, padding=3, groups=before)
+        self.depthwise = Depthwise(before)
         self.norm_in = ImageNorm(before)
         self.widen = nn.Conv2d(before, 2 * after, 3, padding=1)
         self.norm_out = ImageNorm(2 * after)
