@@ -71,6 +71,7 @@ __all__ = [
     "compute_scores",
     "encode_drawings",
     "family_medians",
+    "finish_training",
     "fit_reference",
     "generalization_curve",
     "list_agents",
@@ -78,6 +79,8 @@ __all__ = [
     "load_critics",
     "load_reference",
     "make_task",
+    "prepare_exemplars",
+    "prepare_training",
     "read_drawings",
     "sample",
     "sample_maml_episodes",
@@ -304,6 +307,52 @@ def train(
     from exemplar.draw.training import train_agent
 
     return train_agent(agent, data, split, setting, steps, hold_out, out, every, device, devices, seed)
+
+
+@verb
+def prepare_training(
+    agent: Annotated[str, Option("A diffusion agent or preset, as in `draw train`.", positional=True)],
+    data: Annotated[str, Option("What it learns from, as in `draw train`.")] = "omniglot",
+    split: Annotated[str | None, Option("Which part of the data; the one to train on unless given.")] = None,
+    setting: Annotated[Names, Option("A setting other than the preset's, NAME=VALUE; may be repeated.")] = (),
+    steps: Annotated[int | None, Option("Steps of training; the paper's epochs unless given.", low=1)] = None,
+    hold_out: Annotated[str | None, Option("A split whose concepts are left out and evaluated on.")] = None,
+    out: Annotated[Place, Option("The .npz file to write.")] = Path("training.npz"),
+    device: Device = "auto",
+    seed: Seed = 0,
+) -> Answer:
+    """Write all that a training needs into one file, for a machine that has torch and little else."""
+    from exemplar.draw.sending import prepare_training as prepare
+
+    return prepare(agent, data, split, setting, steps, hold_out, out, device, seed)
+
+
+@verb
+def prepare_exemplars(
+    data: Data,
+    split: Split = None,
+    exemplar: Exemplar = "centre",
+    concepts: Concepts = (),
+    out: Annotated[Place, Option("The .npz file to write.")] = Path("exemplars.npz"),
+    seed: Seed = 0,
+) -> Answer:
+    """Write the exemplars of a task into one file, to draw after them on a machine that has torch and little else."""
+    from exemplar.draw.choices import read_words
+    from exemplar.draw.sending import prepare_exemplars as prepare
+
+    return prepare(data, split, exemplar, read_words(concepts), out, seed)
+
+
+@verb
+def finish_training(
+    prepared: Annotated[Place, Option("The file that was sent.", positional=True)],
+    weights: Annotated[Place, Option("The .pt that came back.", positional=True)],
+    out: Annotated[Place, Option("Where weights, card and curve go.")] = Path("agents"),
+) -> Answer:
+    """Make an agent of what was trained on another machine."""
+    from exemplar.draw.sending import finish_training as finish
+
+    return finish(prepared, weights, out)
 
 
 @verb

@@ -57,7 +57,7 @@ def load_agent(name: str, *, device: str = "auto") -> DiffusionAgent:
     sampling = parse_settings(settings, default_sampling(objective))
     agent = DiffusionAgent(name, network, objective, card.input, sampling, device, card=card)
     if agent.sampling.guidance:
-        agent.check_guided()
+        agent.drawer.check_guided()
     agent.sampling.times(agent.schedule)  # more steps than T are refused now
     return agent
 

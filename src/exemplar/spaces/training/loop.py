@@ -214,10 +214,14 @@ class _Run:
 
     @cached_property
     def identity(self) -> dict[str, str]:
-        """What makes this training this one; devices, precision and the number of steps may change on the way."""
-        assert is_dataclass(self.objective)
-        configuration = {field.name: repr(getattr(self.objective, field.name)) for field in fields(self.objective)}
-        return {"objective": self.objective.name, **configuration, "seed": str(self.seed), "data": self.data.digest()}
+        return identify_training(self.objective, self.data, self.seed)
+
+
+def identify_training(objective: Objective, data: TrainingImages, seed: int) -> dict[str, str]:
+    """What makes a training this one; devices, precision and the number of steps may change on the way."""
+    assert is_dataclass(objective)
+    configuration = {field.name: repr(getattr(objective, field.name)) for field in fields(objective)}
+    return {"objective": objective.name, **configuration, "seed": str(seed), "data": data.digest()}
 
 
 def check_devices(device: str, devices: int) -> torch.device:
