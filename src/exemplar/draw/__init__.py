@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from exemplar.draw.critics import Critics, load_critics
     from exemplar.draw.diffusion.loading import load_agent
     from exemplar.draw.drawings import read_drawings
+    from exemplar.draw.grids import grid
     from exemplar.draw.encoding import encode_drawings
     from exemplar.draw.measures.generalization import best_envelope, generalization_curve
     from exemplar.draw.measures.human_distance import Reference, family_medians, fit_reference, load_reference
@@ -74,6 +75,7 @@ __all__ = [
     "finish_training",
     "fit_reference",
     "generalization_curve",
+    "grid",
     "list_agents",
     "load_agent",
     "load_critics",
@@ -88,6 +90,7 @@ __all__ = [
     "score_features",
     "study",
     "train",
+    "train_grid",
     "train_quickdraw",
 ]
 # names without a command → the module they are imported from when first used
@@ -102,6 +105,7 @@ FROM = {
     "family_medians": "measures.human_distance",
     "fit_reference": "measures.human_distance",
     "generalization_curve": "measures.generalization",
+    "grid": "grids",
     "load_agent": "diffusion.loading",
     "load_critics": "critics",
     "load_reference": "measures.human_distance",
@@ -353,6 +357,31 @@ def finish_training(
     from exemplar.draw.sending import finish_training as finish
 
     return finish(prepared, weights, out)
+
+
+@verb
+def train_grid(
+    name: Annotated[
+        str, Option("A grid of the paper, by its appendix (F.3, G.4, H.4, I.2, J.2, N.4), or own.", positional=True)
+    ],
+    vary: Annotated[Names, Option("Of a grid of your own: NAME=VALUE,VALUE…, as width=24,40; may be repeated.")] = (),
+    preset: Annotated[str | None, Option("Of a grid of your own: which preset.")] = None,
+    data: Annotated[str | None, Option("What they learn from; the grid's own data unless given.")] = None,
+    steps: Annotated[int | None, Option("Steps of each training; the paper's epochs unless given.", low=1)] = None,
+    every: Annotated[int, Option("Steps between two entries of a learning curve.", low=1)] = 500,
+    out: Annotated[Place, Option("The folder of all networks; what was stopped resumes there.")] = Path("grid"),
+    device: Device = "auto",
+    engine: Engine = "here",
+    workers: Workers = None,
+    address: Address = None,
+    gpus_per_job: Annotated[float, Option("GPUs that a job asks a Ray cluster for, or a share of one.", low=0)] = 0.0,
+) -> Answer:
+    """Train every network of a grid of settings, one job each, and resume what was stopped."""
+    from exemplar.draw.grid_training import train_all
+    from exemplar.engine import backend
+
+    who = backend(engine, workers, address, gpus_per_job, retries=2)
+    return train_all(name, vary, preset, data, steps, every, out, device, who)
 
 
 @verb
