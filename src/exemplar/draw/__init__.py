@@ -389,12 +389,34 @@ def study(
     name: Annotated[str, Option("A study; a name that does not exist lists them.", positional=True)],
     data: Annotated[str, Option("A data set, a folder, or an npz.")] = "glyphs",
     split: Split = None,
+    agent: Annotated[
+        str | None,
+        Option(
+            "Of guidance and samplers: a diffusion agent, FOLDER/NAME of one you trained, with settings after an @; of "
+            "diffusion-grid: the folder of several."
+        ),
+    ] = None,
+    n: Annotated[int | None, Option("Drawings of each concept, of a study of an agent.", low=3)] = None,
+    concepts: Concepts = (),
     out: Out = None,
+    engine: Annotated[str, Option("Who lets an agent draw: here, pool or ray.")] = "here",
+    workers: Workers = None,
+    address: Address = None,
     seed: Seed = 0,
 ) -> StudyAnswer:
     """One of the room's experiments: its scores, records, figures and a page in a run folder."""
-    from exemplar.draw.studying import run_study
+    from exemplar.draw.choices import read_words
+    from exemplar.draw.requests import Request
+    from exemplar.draw.studies import AGENT_STUDIES
+    from exemplar.draw.studying import run_agent_study, run_study
+    from exemplar.errors import UserError
 
+    only = read_words(concepts)
+    if name in AGENT_STUDIES:
+        request = Request(data=data, split=split, n=n, seed=seed, only=only)
+        return run_agent_study(name, agent, request, out, make_backend(engine, workers, address))
+    if agent is not None or n is not None or only:
+        raise UserError(f"The study {name} is of the data, not of an agent: leave --agent, --n and --concepts out.")
     return run_study(name, data, split, out, seed)
 
 
