@@ -47,8 +47,8 @@ class TrainingRequest:
         _ = preset.objective.schedule  # refuses what cannot be, before anything is loaded
         setting = find_setting(data, split)
         words = [f"{key.replace('_', '-')}-{value}".lower() for key, value in changed.items()]
-        place = data if split is None else f"{data}-{split}"
-        stem = "-".join([agent, *words, re.sub(r"[^\w-]+", "-", Path(place).name).strip("-") or "mine"])
+        place = Path(data).name.removesuffix(".npz") + ("" if split is None else f"-{split}")
+        stem = "-".join([agent, *words, re.sub(r"[^\w-]+", "-", place).strip("-") or "mine"])
         return cls(f"{stem}-s{seed}", preset, setting, steps, hold_out, seed)
 
     def gather(self, device: str) -> tuple[TrainingImages, Recipe]:

@@ -18,7 +18,7 @@ from exemplar.draw.diffusion.networks import Denoiser
 from exemplar.draw.diffusion.objective import Objective
 from exemplar.draw.diffusion.presets import can_guide
 from exemplar.draw.diffusion.replaying import recorded
-from exemplar.draw.diffusion.samplers import SAMPLERS, Predict, Sampling, guide
+from exemplar.draw.diffusion.samplers import SAMPLERS, Predict, Sampling, clipped, guide
 from exemplar.engine import progress
 from exemplar.errors import UserError
 
@@ -103,7 +103,7 @@ class Drawer:
             advance()
             return epsilon if nothing is None else guide(*epsilon.chunk(2), gamma)
 
-        return predict
+        return clipped(predict, self.objective.schedule) if self.sampling.clip else predict
 
 
 def binarise(drawn: np.ndarray, threshold: float) -> np.ndarray:

@@ -46,7 +46,7 @@ from exemplar.errors import UserError
 from exemplar.files import check_folder, whole_file
 from exemplar.spaces.devices import find_device
 from exemplar.spaces.recipes import describe_machine
-from exemplar.spaces.training.checkpoints import CURVE, load_checkpoint
+from exemplar.spaces.training.checkpoints import CHECKPOINT, CURVE, load_checkpoint
 from exemplar.spaces.training.loop import identify_training, train
 
 
@@ -74,6 +74,9 @@ def train_prepared(
                 every=every, watch=watch, **recipe.speed_options(device),
             )  # fmt: skip
     except KeyboardInterrupt:
+        if not (work / CHECKPOINT).exists():
+            print("stopped before the first step: give it more minutes", flush=True)
+            return False
         there = load_checkpoint(work, identify_training(prepared.objective, prepared.images, prepared.seed))
         network = prepared.objective.build(prepared.images)
         network.load_state_dict(there["network"])
@@ -116,7 +119,7 @@ def keep_weights(
 
 
 def draw_prepared(
-    exemplars: Path, weights: Path, out: Path, *, n: int, seed: int, sampling: Sampling | None, device: str, name: str
+    exemplars: Path, weights: Path, out: Path, *, n: int, seed: int, sampling: Sampling, device: str, name: str
 ) -> None:
     """Drawings after exemplars into NAME.npz, as `draw score` reads them; how long it took is printed and in NAME.json."""
     shown, concepts, about = read_exemplars(exemplars)
@@ -125,8 +128,7 @@ def draw_prepared(
     network = NETWORKS[content["training"]["architecture"]](**content["training"]["config"])
     network.load_state_dict(content["weights"])
     network.eval().requires_grad_(False).to(place, memory_format=torch.channels_last)
-    how = sampling or default_sampling(objective)
-    drawer = Drawer(network, objective, how, content["name"])
+    drawer = Drawer(network, objective, sampling, content["name"])
     images = torch.as_tensor(shown[:, None] / 255, dtype=torch.float32, device=place)
     seconds = []
     for _ in range(2 if place.type == "cuda" else 1):  # on a GPU the first time is for warming up
@@ -135,11 +137,11 @@ def draw_prepared(
         seconds.append(time.perf_counter() - begun)
     stem = name or f"{weights.stem}"
     write_drawings(out / f"{stem}.npz", binarise(drawn, content["training"]["threshold"]), concepts)
-    told = {"weights": content["name"], "step": content["step"], "sampling": asdict(how), "n": n, "seed": seed, "exemplars": about,
+    told = {"weights": content["name"], "step": content["step"], "sampling": asdict(sampling), "n": n, "seed": seed, "exemplars": about,
             "seconds": seconds[-1], "machine": describe_machine(device)}  # fmt: skip
     with whole_file(out / f"{stem}.json") as part:
         part.write_text(json.dumps(told, indent=1) + "\n")
-    print(f"{stem}: {len(shown)} × {n} drawings in {seconds[-1]:.2f} s, {how}", flush=True)
+    print(f"{stem}: {len(shown)} × {n} drawings in {seconds[-1]:.2f} s, {sampling}", flush=True)
 
 
 @contextmanager
@@ -170,11 +172,9 @@ def main(words: Sequence[str] | None = None) -> int:
             done = train_prepared(replace(prepared, **changed), given.work, given.out, **keep)
             print("done" if done else "not done", flush=True)
         else:
-            chosen = (given.sampler, given.sampler_steps, given.guidance)
-            sampling = None if chosen == (None, None, None) else _sampling(given)
             draw_prepared(
-                given.file, given.weights, given.out, n=given.n, seed=given.seed, sampling=sampling, device=given.device,
-                name=given.name,
+                given.file, given.weights, given.out, n=given.n, seed=given.seed, sampling=_sampling(given),
+                device=given.device, name=given.name,
             )  # fmt: skip
     except UserError as problem:
         print(f"elsewhere: {problem}", file=sys.stderr)
@@ -184,9 +184,9 @@ def main(words: Sequence[str] | None = None) -> int:
 
 def _sampling(given: argparse.Namespace) -> Sampling:
     default = default_sampling(read_objective(read_weights(given.weights)["training"]))
-    steps = None if given.sampler_steps == "all" else int(given.sampler_steps or default.steps or 0)
+    steps = None if given.sampler_steps == "all" else default.steps if given.sampler_steps is None else int(given.sampler_steps)
     guidance = default.guidance if given.guidance is None else given.guidance
-    return Sampling(given.sampler or default.sampler, steps, guidance)
+    return Sampling(given.sampler or default.sampler, steps, guidance, given.clip or default.clip)
 
 
 def _parse(words: Sequence[str] | None) -> argparse.Namespace:
@@ -206,6 +206,7 @@ def _parse(words: Sequence[str] | None) -> argparse.Namespace:
     drawing.add_argument("--sampler", default=None)
     drawing.add_argument("--sampler-steps", default=None, help="a number, or all")
     drawing.add_argument("--guidance", type=float, default=None)
+    drawing.add_argument("--clip", action="store_true", help="keep the predicted drawing between 0 and 1")
     drawing.add_argument("--name", default="", help="of the files; that of the weights unless given")
     for verb in (training, drawing):
         verb.add_argument("--out", type=Path, required=True)

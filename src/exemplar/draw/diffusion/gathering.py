@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 from exemplar.draw.default_critics import defaults_of
 from exemplar.draw.diffusion.presets import DATA, SIZE, DataSetting
@@ -45,7 +44,7 @@ def gather_images(
             raise UserError(f"nothing is left to train on without the concepts of {hold_out}: hold out another split")
         data = data.only(concepts=left)
     images, space = _prepare(data, setting, exemplars, device)
-    done = replace(setting, images=len(data), exemplars=space, data=(Path(name).name if not split else name, split))
+    done = replace(setting, images=len(data), exemplars=space, data=(name if split else data.name, split))
     return replace(images, held_out=held_out), done
 
 

@@ -15,8 +15,9 @@ from exemplar.spaces.inputs import DrawingInput
 from exemplar.spaces.zoo import list_networks, load_network, shipped
 
 ROOM = "draw"
-SETTINGS = "GUIDANCE, or guidance=…,sampler=…,steps=…"
-UNGUIDED = "sampler=… or steps=…, as in steps=50"
+SETTINGS = "GUIDANCE, or guidance=…,sampler=…,steps=…,clip=true"
+UNGUIDED = "steps=… or sampler=…, as in steps=50"
+CLIP = {"true": True, "false": False}
 # The weights that stand for an agent: the one table in which a default moves
 WEIGHTS = {
     "ddpm": "ddpm-omniglot-s0",
@@ -93,10 +94,14 @@ def parse_settings(text: str, sampling: Sampling) -> Sampling:
                     sampling = replace(sampling, steps=None if value == "all" else int(value))
                 case "sampler":
                     sampling = replace(sampling, sampler=value)
+                case "clip":
+                    sampling = replace(sampling, clip=CLIP[value])
                 case _:
-                    raise unknown("setting of a diffusion agent", name, ("guidance", "sampler", "steps"))
+                    raise unknown("setting of a diffusion agent", name, ("clip", "guidance", "sampler", "steps"))
         except ValueError as problem:
             raise UserError(f"{name} = {value} is no number: write {SETTINGS}") from problem
+        except KeyError as problem:
+            raise UserError(f"clip is true or false, not {value}") from problem
     return sampling
 
 

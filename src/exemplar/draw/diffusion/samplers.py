@@ -78,11 +78,13 @@ SAMPLERS: dict[str, Sampler] = {"ancestral": ancestral, "ddim": ddim, "dpm-solve
 @dataclass(frozen=True)
 class Sampling:
     """How drawings are made of a trained network. sampler: of SAMPLERS; steps: how many times the network is asked, None for
-    all T; guidance: γ of ε = (1 + γ) ε(x, exemplar) − γ ε(x, none), of networks that were trained for it."""
+    all T; guidance: γ of ε = (1 + γ) ε(x, exemplar) − γ ε(x, none), of networks that were trained for it; clip: whether the
+    drawing that is predicted at each step is kept between paper and ink, 0 and 1, which the paper's code does not do."""
 
     sampler: str = "dpm-solver"
     steps: int | None = 20
     guidance: float = 0.0
+    clip: bool = False
 
     def __post_init__(self) -> None:
         if self.sampler not in SAMPLERS:
@@ -99,6 +101,18 @@ class Sampling:
 def guide(conditional: torch.Tensor, unconditional: torch.Tensor, guidance: float) -> torch.Tensor:
     """ε = (1 + γ) ε(x, exemplar) − γ ε(x, none), Eq. 20."""
     return (1 + guidance) * conditional - guidance * unconditional
+
+
+def clipped(predict: Predict, schedule: Schedule) -> Predict:
+    """The noise that leads to a drawing between 0 and 1: where what is predicted lies beyond, it is moved to the nearer end."""
+    kept = schedule.kept.tolist()
+
+    def within(x: torch.Tensor, t: int) -> torch.Tensor:
+        signal, spread = sqrt(kept[t]), sqrt(1 - kept[t])
+        drawing = ((x - spread * predict(x, t)) / signal).clamp(0, 1)
+        return (x - signal * drawing) / spread
+
+    return within
 
 
 def _pairs(times: Sequence[int]) -> list[tuple[int, int]]:
