@@ -1,10 +1,10 @@
 """A training step of DDPM's and CFGDM's U-Net: as a textbook writes it, and as we do it; and where its time goes.
 
-Run: python speed/diffusion_step.py [--width 40 --batch 128 --minutes 4.5]; needs torch, NumPy and lightning_fabric alone (from a
-bare checkout: PYTHONPATH=src). Wall time after a warm-up, the device waited for. The peer runs in the same run: the same network
-with GroupNorm and linear attention as in textbooks, eager, in float32. All variants take the same steps from the same weights
-with the same noise, and the mean loss of the last of them is printed beside the time: it must be the same up to rounding. What
-would begin after `--minutes` is left out, and said. Without a GPU a tiny network takes a few eager steps.
+Run: python speed/diffusion_step.py [--width 40 --batch 128 --minutes 4.5]; needs torch, NumPy and lightning_fabric alone
+(from a bare checkout: PYTHONPATH=src). Wall time after a warm-up, the device waited for. The peer runs in the same run: the
+same network with GroupNorm and linear attention as in textbooks, eager, in float32. All variants take the same steps from the
+same weights with the same noise, and the mean loss of the last of them is printed beside the time: it must be the same up to
+rounding. What would begin after `--minutes` is left out, and said. Without a GPU a tiny network takes a few eager steps.
 """
 
 from __future__ import annotations
@@ -188,7 +188,9 @@ def check_kernels() -> str:
     """Whether our depthwise kernels agree with the library's on this GPU, and how long each takes; "" where they cannot run."""
     if not (GPU and has_triton()):
         return ""
-    lines = ["depthwise 7×7 by itself, forward and backward, bf16, batch 128 (library's, ours, largest relative difference):"]
+    lines = [
+        "depthwise 7×7 by itself, forward and backward, bf16, batch 128 (library's, ours, largest relative difference):"
+    ]
     for channels, side in ((40, 48), (80, 24), (320, 24), (160, 12)):
         rng = torch.Generator(DEVICE).manual_seed(0)
         images = torch.randn(128, channels, side, side, generator=rng, device=DEVICE, dtype=torch.bfloat16)

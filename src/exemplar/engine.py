@@ -110,8 +110,8 @@ class Pool:
 
 @dataclass(frozen=True)
 class Ray:
-    """Over a Ray cluster. address: None starts one on this machine, "auto" joins the one that runs; gpus: what a job asks for, a
-    share of one where several fit it; retries: how often a job is done again whose worker was killed."""
+    """Over a Ray cluster. address: None starts one on this machine, "auto" joins the one that runs; gpus: what a job asks for,
+    a share of one where several fit it; retries: how often a job is done again whose worker was killed."""
 
     address: str | None = None
     gpus: float = 0.0
@@ -141,7 +141,9 @@ class Ray:
                 ) from problem
         try:
             if self.gpus > (there := ray.cluster_resources().get("GPU", 0)):
-                raise UserError(f"a job asks for {self.gpus:g} GPUs, the Ray cluster has {there:g}: lower --gpus-per-job")
+                raise UserError(
+                    f"a job asks for {self.gpus:g} GPUs, the Ray cluster has {there:g}: lower --gpus-per-job"
+                )
             remote = ray.remote(num_cpus=1, num_gpus=self.gpus, max_retries=self.retries)(attempt)
             waiting = iter(enumerate(jobs))
             window = 4 * max(1, int(ray.cluster_resources().get("CPU", 1)))

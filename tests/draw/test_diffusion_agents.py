@@ -56,15 +56,15 @@ def test_they_keep_the_rooms_contract(kind: str, tiny_agents: dict[str, str], fe
 class TestNoise:
     """Each drawing has noise of its own."""
 
-    def test_the_same_seed_gives_the_same_drawings_and_another_does_not(self, agent: DiffusionAgent, exemplars: np.ndarray) -> None:
+    def test_the_same_seed_gives_the_same_drawings_and_another_does_not(
+        self, agent: DiffusionAgent, exemplars: np.ndarray
+    ) -> None:
         one, two, other = (drawn(agent, exemplars[:2], seed=seed) for seed in (0, 0, 1))
         np.testing.assert_array_equal(one, two)
         assert not np.allclose(one, other)
 
     def test_parts_of_any_size_give_the_same(self, agent: DiffusionAgent, exemplars: np.ndarray) -> None:
-        at_once, by_ones, by_threes = (
-            drawn(replace(agent, part=part), exemplars[:2], n=4) for part in (None, 1, 3)
-        )
+        at_once, by_ones, by_threes = (drawn(replace(agent, part=part), exemplars[:2], n=4) for part in (None, 1, 3))
         np.testing.assert_allclose(by_ones, at_once, atol=1e-4)
         np.testing.assert_allclose(by_threes, at_once, atol=1e-4)
 
@@ -79,7 +79,8 @@ class TestNoise:
     def test_samplers_begin_at_the_same_noise(self, agent: DiffusionAgent, exemplars: np.ndarray) -> None:
         """With one step from T all samplers do the same: take the predicted noise away."""
         found = [
-            drawn(replace(agent, sampling=Sampling(sampler, 1, 0.0)), exemplars[:1]) for sampler in ("ancestral", "ddim", "dpm-solver")
+            drawn(replace(agent, sampling=Sampling(sampler, 1, 0.0)), exemplars[:1])
+            for sampler in ("ancestral", "ddim", "dpm-solver")
         ]
         np.testing.assert_allclose(found[0], found[1], rtol=1e-3, atol=1e-3)
         np.testing.assert_allclose(found[1], found[2], rtol=1e-3, atol=1e-3)
@@ -101,7 +102,9 @@ class TestGuidance:
         none = drawn(replace(agent, sampling=Sampling("ddim", 1, 0.0)), np.zeros_like(exemplars[:2]))
         np.testing.assert_allclose(at[2.0], 3 * at[0.0] - 2 * none, rtol=1e-3, atol=1e-3)
 
-    def test_predicted_noise_has_gradients_and_is_what_drawing_uses(self, agent: DiffusionAgent, exemplars: np.ndarray) -> None:
+    def test_predicted_noise_has_gradients_and_is_what_drawing_uses(
+        self, agent: DiffusionAgent, exemplars: np.ndarray
+    ) -> None:
         x = torch.randn(2, 1, 48, 48, generator=torch.Generator().manual_seed(0), requires_grad=True)
         shown = torch.as_tensor(exemplars[:2])
         found = agent.predict_noise(x, 20, shown)
@@ -197,7 +200,9 @@ class TestNames:
 
 
 class TestKeptDrawings:
-    def test_they_are_drawn_once(self, agent: DiffusionAgent, exemplars: np.ndarray, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_they_are_drawn_once(
+        self, agent: DiffusionAgent, exemplars: np.ndarray, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         first = keep_samples(agent, tmp_path)(exemplars[:2], 3, seeds.rng(0))
         np.testing.assert_array_equal(first, agent(exemplars[:2], 3, seeds.rng(0)))
         monkeypatch.setattr(Drawer, "draw", lambda *args: pytest.fail("drawn again"))
@@ -255,7 +260,9 @@ def picture(path: Path, size: tuple[int, int] = (200, 200), *, paper: int = 255,
 
 class TestOwnExemplar:
     def test_a_drawing_is_ink_on_paper_whichever_way_it_was_drawn(self, tmp_path: Path) -> None:
-        dark, light = (read_exemplar(picture(tmp_path / f"{paper}.png", paper=paper, ink=255 - paper)) for paper in (255, 0))
+        dark, light = (
+            read_exemplar(picture(tmp_path / f"{paper}.png", paper=paper, ink=255 - paper)) for paper in (255, 0)
+        )
         np.testing.assert_array_equal(dark.image, light.image)
         assert dark.image[100, 100] == 255 and dark.image[0, 0] == 0 and dark.said == ()
 
@@ -298,7 +305,9 @@ class TestOwnExemplar:
         assert said.json()["n"] == 3 and "resized from 200 × 200 to 48 × 48" in said.json()["warnings"][0]
         files = sorted(path.name for path in (tmp_path / "drawn" / "images").iterdir())
         assert files == ["my-01.png", "my-02.png", "my-03.png"]
-        again = ex.draw.sample(f"{tiny_agents['cfgdm']}@steps=1", exemplar=str(tmp_path / "my.png"), n=3, out=tmp_path / "again")
+        again = ex.draw.sample(
+            f"{tiny_agents['cfgdm']}@steps=1", exemplar=str(tmp_path / "my.png"), n=3, out=tmp_path / "again"
+        )
         assert len(again.drawings) == 3
         for name in ("drawings.npz", "drawings.parquet"):
             assert (tmp_path / "again" / name).read_bytes() == (tmp_path / "drawn" / name).read_bytes()
@@ -319,9 +328,16 @@ class TestOwnExemplar:
         assert found.code == 2 and said in found.err and "Traceback" not in found.err
 
 
-def test_drawing_concepts_it_was_trained_on_is_said(tiny_agents: dict[str, str], few_drawings: Path, tmp_path: Path) -> None:
+def test_drawing_concepts_it_was_trained_on_is_said(
+    tiny_agents: dict[str, str], few_drawings: Path, tmp_path: Path
+) -> None:
     drawn = ex.draw.sample(
-        f"{tiny_agents['cfgdm']}@steps=1", data=str(few_drawings), exemplar="random", n=3, concepts=["3"], out=tmp_path / "drawn"
+        f"{tiny_agents['cfgdm']}@steps=1",
+        data=str(few_drawings),
+        exemplar="random",
+        n=3,
+        concepts=["3"],
+        out=tmp_path / "drawn",
     )
     assert any("was trained on 3 of these 3 concepts" in sentence for sentence in drawn.warnings)
     assert drawn.drawings.image.shape == (9, 48, 48)

@@ -46,7 +46,9 @@ sys.exit(main(sys.argv[1:]))
 @pytest.fixture(scope="module")
 def prepared(few_drawings: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("sent") / "training.npz"
-    ex.draw.prepare_training("cfgdm-tiny", data=str(few_drawings), setting=SETTINGS, steps=4, out=str(path), device="cpu")
+    ex.draw.prepare_training(
+        "cfgdm-tiny", data=str(few_drawings), setting=SETTINGS, steps=4, out=str(path), device="cpu"
+    )
     return path
 
 
@@ -63,12 +65,20 @@ class TestElsewhere:
             width=6, batch=2, diffusion_steps=40, drop=0.1, learning_rate=1e-3, average=0.99, last_step=4
         )
 
-    def test_it_becomes_the_agent_that_training_here_gives(self, prepared: Path, few_drawings: Path, tmp_path: Path) -> None:
+    def test_it_becomes_the_agent_that_training_here_gives(
+        self, prepared: Path, few_drawings: Path, tmp_path: Path
+    ) -> None:
         assert run_there(prepared, tmp_path / "out", "--every", 2, "--keep", 2) == 0
         name = read_training(prepared).name
         finished = ex.draw.finish_training(prepared, tmp_path / "out" / f"{name}.pt", out=tmp_path / "agents")
         here = ex.draw.train(
-            "cfgdm-tiny", data=str(few_drawings), setting=SETTINGS, steps=4, every=2, out=str(tmp_path / "here"), device="cpu"
+            "cfgdm-tiny",
+            data=str(few_drawings),
+            setting=SETTINGS,
+            steps=4,
+            every=2,
+            out=str(tmp_path / "here"),
+            device="cpu",
         )
         networks = [load_network(answer["agent"], room="draw") for answer in (finished, here)]
         for one, other in zip(*(network.state_dict().values() for network, _ in networks), strict=True):
@@ -84,7 +94,9 @@ class TestElsewhere:
         assert run_there(prepared, tmp_path / "one", "--every", 4) == 0
         real = Denoising.loss
 
-        def interrupting(self: Denoising, network: nn.Module, data: TrainingImages, rng: torch.Generator, step: int) -> Any:
+        def interrupting(
+            self: Denoising, network: nn.Module, data: TrainingImages, rng: torch.Generator, step: int
+        ) -> Any:
             if step == 1:  # as the alarm does
                 os.kill(os.getpid(), 2)
             return real(self, network, data, rng, step)
@@ -97,7 +109,9 @@ class TestElsewhere:
         name = read_training(prepared).name
         one, two = (read_weights(tmp_path / folder / f"{name}.pt") for folder in ("one", "two"))
         assert all(torch.equal(one["weights"][key], two["weights"][key]) for key in one["weights"])
-        assert one["curve"] == two["curve"] and all(tensor.dtype == torch.bfloat16 for tensor in one["weights"].values())
+        assert one["curve"] == two["curve"] and all(
+            tensor.dtype == torch.bfloat16 for tensor in one["weights"].values()
+        )
 
     def test_torch_and_numpy_are_enough_there(self, prepared: Path, few_drawings: Path, tmp_path: Path) -> None:
         name = read_training(prepared).name
@@ -108,7 +122,9 @@ class TestElsewhere:
         ]
         for words in sent:
             command = [sys.executable, "-c", BARE, *map(str, words)]
-            done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"})
+            done = subprocess.run(
+                command, cwd=tmp_path, capture_output=True, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"}
+            )
             assert done.returncode == 0, done.stderr
         drawn = np.load(tmp_path / "out" / f"{name}.npz")
         assert drawn["images"].shape == (36, 48, 48) and set(np.unique(drawn["images"])) <= {0, 255}
@@ -126,7 +142,17 @@ class TestElsewhere:
         assert run_there(prepared, tmp_path, "--every", 4) == 0
         name = read_training(prepared).name
         ex.draw.prepare_exemplars(str(few_drawings), out=str(tmp_path / "shown.npz"))
-        words = ["draw", tmp_path / "shown.npz", tmp_path / f"{name}.pt", "--n", 3, "--out", tmp_path, "--sampler-steps", 2]
+        words = [
+            "draw",
+            tmp_path / "shown.npz",
+            tmp_path / f"{name}.pt",
+            "--n",
+            3,
+            "--out",
+            tmp_path,
+            "--sampler-steps",
+            2,
+        ]
         assert elsewhere.main([*map(str, words), "--device", "cpu"]) == 0
         finished = ex.draw.finish_training(prepared, tmp_path / f"{name}.pt", out=tmp_path / "agents")
         agent = load_agent(f"{finished['agent']}@steps=2", device="cpu")
@@ -139,7 +165,9 @@ class TestElsewhere:
             assert elsewhere.main([str(word) for word in words]) == 2
             return capsys.readouterr().err
 
-        assert "it must be a prepared training" in said("train", tmp_path / "no.npz", "--work", tmp_path, "--out", tmp_path)
+        assert "it must be a prepared training" in said(
+            "train", tmp_path / "no.npz", "--work", tmp_path, "--out", tmp_path
+        )
         common = ("train", prepared, "--work", tmp_path / "w", "--out", tmp_path / "o", "--device", "cpu")
         assert "multiples of --every, 500, below 4, not at step 3" in said(*common, "--keep", 3)
         assert "--minutes must be above 0" in said(*common, "--minutes", 0)
@@ -148,7 +176,9 @@ class TestElsewhere:
 
     def test_weights_of_another_training_are_refused(self, prepared: Path, few_drawings: Path, tmp_path: Path) -> None:
         other = tmp_path / "other.npz"
-        ex.draw.prepare_training("cfgdm-tiny", data=str(few_drawings), setting=SETTINGS, steps=1, seed=1, out=other, device="cpu")
+        ex.draw.prepare_training(
+            "cfgdm-tiny", data=str(few_drawings), setting=SETTINGS, steps=1, seed=1, out=other, device="cpu"
+        )
         assert run_there(other, tmp_path, "--every", 1) == 0
         (weights,) = tmp_path.glob("*.pt")
         with pytest.raises(UserError, match="was not trained on"):
@@ -166,7 +196,9 @@ class TestGrids:
     def test_the_papers_ranges(self, name: str, trainings: int, models: int) -> None:
         found = GRIDS[name]
         assert (len(found.trainings), found.n_models) == (trainings, models)
-        parse_grid(found.preset, found.data, [f"{axis}={','.join(map(str, values))}" for axis, values in found.axes.items()])
+        parse_grid(
+            found.preset, found.data, [f"{axis}={','.join(map(str, values))}" for axis, values in found.axes.items()]
+        )
 
     def test_the_texts_base_width_is_the_coded_one(self) -> None:
         assert 40 in GRIDS["F.3"].axes["width"] and 60 in GRIDS["J.2"].axes["width"]
@@ -237,9 +269,13 @@ class TestStudies:
 
     def test_samplers(self, tiny_agents: dict[str, str], few_drawings: Path, tmp_path: Path) -> None:
         agent = f"{tiny_agents['ddpm']}"
-        found = ex.draw.study("samplers", data=str(few_drawings), agent=agent, n=3, concepts=["3"], out=tmp_path / "study")
+        found = ex.draw.study(
+            "samplers", data=str(few_drawings), agent=agent, n=3, concepts=["3"], out=tmp_path / "study"
+        )
         who = {row["agent"] for row in found["scores"] if row["name"] == "diversity"}
-        assert who == {f"{s}, {n} steps" for s in ("dpm-solver", "ddim", "ancestral") for n in (5, 10, 20)} | {"ancestral, 40 steps"}
+        assert who == {f"{s}, {n} steps" for s in ("dpm-solver", "ddim", "ancestral") for n in (5, 10, 20)} | {
+            "ancestral, 40 steps"
+        }
         assert json.loads((tmp_path / "study" / "seconds.json").read_text()).keys() == who
         assert found.page.is_file()
 
@@ -324,7 +360,9 @@ for b, c, h, w in ((2, 5, 6, 7), (3, 18, 9, 8), (70, 32, 4, 4)):
         )  # fmt: skip
         assert seen == [(2, False, False), (3, False, False)]
 
-    def test_options_of_the_compiler_reach_it(self, few_images: TrainingImages, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_options_of_the_compiler_reach_it(
+        self, few_images: TrainingImages, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         given = []
         monkeypatch.setattr(torch, "compile", lambda network, options=None: given.append(options) or network)
         objective = Denoising(width=6, diffusion_steps=40, batch=1, last_step=1)

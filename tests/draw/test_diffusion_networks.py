@@ -87,7 +87,9 @@ def test_the_time_is_embedded_as_sines_and_cosines() -> None:
     found = embed_time(torch.tensor([0.0, 1.0]), 6)
     slow = [1.0, 10_000**-0.5, 10_000**-1.0]
     torch.testing.assert_close(found[0], torch.tensor([0.0, 0, 0, 1, 1, 1]))
-    torch.testing.assert_close(found[1], torch.tensor([*map(torch.sin, torch.tensor(slow)), *map(torch.cos, torch.tensor(slow))]))
+    torch.testing.assert_close(
+        found[1], torch.tensor([*map(torch.sin, torch.tensor(slow)), *map(torch.cos, torch.tensor(slow))])
+    )
     assert embed_time(torch.zeros(1), 7, cosine_first=True).tolist() == [[1, 1, 1, 0, 0, 0, 0]]
 
 
@@ -118,7 +120,9 @@ def test_an_image_of_another_size_goes_through_if_it_can_be_halved() -> None:
 def test_a_block_without_time_is_its_convolutions() -> None:
     block = ConvNextBlock(4, 6)
     images = torch.randn(2, 4, 8, 8)
-    inside = functional.group_norm(functional.conv2d(images, block.depthwise.weight, block.depthwise.bias, padding=3, groups=4), 1)
+    inside = functional.group_norm(
+        functional.conv2d(images, block.depthwise.weight, block.depthwise.bias, padding=3, groups=4), 1
+    )
     inside = functional.group_norm(functional.gelu(block.widen(inside)), 1)
     torch.testing.assert_close(block(images), block.narrow(inside) + block.around(images), atol=1e-5, rtol=1e-4)
 

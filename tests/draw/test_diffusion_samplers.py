@@ -116,7 +116,9 @@ def test_deterministic_samplers_converge_to_the_same_drawing(sampler: Callable[.
         return 0.3 * torch.tanh(x) * math.sqrt(1 - schedule.kept[t])
 
     best = dpm_solver(smooth, x, schedule, schedule.times(600), no_noise)
-    errors = [float((sampler(smooth, x, schedule, schedule.times(n), no_noise) - best).abs().max()) for n in (10, 50, 300)]
+    errors = [
+        float((sampler(smooth, x, schedule, schedule.times(n), no_noise) - best).abs().max()) for n in (10, 50, 300)
+    ]
     assert errors[0] > errors[1] > errors[2] and errors[2] < 0.02
 
 
@@ -127,7 +129,9 @@ def test_the_second_order_solver_needs_fewer_steps() -> None:
         return 0.3 * torch.tanh(x) * math.sqrt(1 - schedule.kept[t])
 
     best = dpm_solver(smooth, x, schedule, schedule.times(600), no_noise)
-    first, second = (sampler(smooth, x, schedule, schedule.times(20), no_noise) - best for sampler in (ddim, dpm_solver))
+    first, second = (
+        sampler(smooth, x, schedule, schedule.times(20), no_noise) - best for sampler in (ddim, dpm_solver)
+    )
     assert second.abs().max() < first.abs().max()
 
 

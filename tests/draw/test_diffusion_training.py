@@ -51,10 +51,15 @@ class TestWhatIsShown:
         exemplars = images.take(images.exemplar)
         whose = (condition[:, None] - exemplars).abs().sum((2, 3, 4)).argmin(1)
         assert torch.equal(condition, exemplars[whose])
-        assert len(whose.unique()) > 6 and 0 < time.min() and time.max() <= 1
+        assert len(whose.unique()) > 6 and time.min() > 0 and time.max() <= 1
         # with so little noise at the first time that a drawing can be made out, it is of the same class
         early = time == time.min()
-        nearest = (noisy[early][:, None, 0] - images.take(torch.arange(len(images.pixels)))[None, :, 0]).square().sum((2, 3)).argmin(1)
+        nearest = (
+            (noisy[early][:, None, 0] - images.take(torch.arange(len(images.pixels)))[None, :, 0])
+            .square()
+            .sum((2, 3))
+            .argmin(1)
+        )
         assert torch.equal(images.label[nearest], whose[early])
         assert float(loss) == pytest.approx(1, abs=0.05)  # the noise has variance 1
 
@@ -158,10 +163,10 @@ def test_a_batch_too_large_for_the_memory_is_halved_and_said(
     assert done.objective.batch == 4 and trained.curve[-1]["step"] == 2  # type: ignore[attr-defined]
     assert "halved to 4" in done.chosen
     with pytest.raises(UserError, match="a training that has begun keeps its own"):
-        monkeypatch.setattr(objectives, "predict_noise_loss", lambda *args: (_ for _ in ()).throw(torch.OutOfMemoryError()))
-        train_in_memory(
-            replace(done, steps=4), few_images, folder=tmp_path, said=[], seed=0, every=2, device="cpu"
+        monkeypatch.setattr(
+            objectives, "predict_noise_loss", lambda *args: (_ for _ in ()).throw(torch.OutOfMemoryError())
         )
+        train_in_memory(replace(done, steps=4), few_images, folder=tmp_path, said=[], seed=0, every=2, device="cpu")
 
 
 @pytest.mark.parametrize(
@@ -263,4 +268,6 @@ class TestVerb:
 
     def test_held_out_concepts_are_not_trained_on(self, tmp_path: Path) -> None:
         with pytest.raises(UserError, match="nothing is left to train on"):
-            ex.draw.train("cfgdm-tiny", data="glyphs", split="weak-test", hold_out="weak-test", out=str(tmp_path), steps=1)
+            ex.draw.train(
+                "cfgdm-tiny", data="glyphs", split="weak-test", hold_out="weak-test", out=str(tmp_path), steps=1
+            )

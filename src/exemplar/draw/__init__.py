@@ -49,8 +49,8 @@ if TYPE_CHECKING:
     from exemplar.draw.critics import Critics, load_critics
     from exemplar.draw.diffusion.loading import load_agent
     from exemplar.draw.drawings import read_drawings
-    from exemplar.draw.grids import grid
     from exemplar.draw.encoding import encode_drawings
+    from exemplar.draw.grids import grid
     from exemplar.draw.measures.generalization import best_envelope, generalization_curve
     from exemplar.draw.measures.human_distance import Reference, family_medians, fit_reference, load_reference
     from exemplar.draw.sampling import SampledDrawings
@@ -280,7 +280,8 @@ def sample(
 @verb
 def train(
     agent: Annotated[
-        str, Option("A diffusion agent or preset, such as cfgdm or cfgdm-small; `draw agents` lists them.", positional=True)
+        str,
+        Option("A diffusion agent or preset, such as cfgdm or cfgdm-small; `draw agents` lists them.", positional=True),
     ],
     data: Annotated[
         str, Option("What it learns from: omniglot, quickdraw-fs, glyphs, another data set, a folder, or an npz.")

@@ -35,7 +35,12 @@ def describe_agents() -> Answer:
     """Every agent, and every preset of those that are trained, with the number of its parameters."""
     rows: list[dict[str, Any]] = []
     for agent in AGENTS.values():
-        row: dict[str, Any] = {"name": agent.name, "what": agent.what, "setting": agent.setting, "ready": is_ready(agent.name)}
+        row: dict[str, Any] = {
+            "name": agent.name,
+            "what": agent.what,
+            "setting": agent.setting,
+            "ready": is_ready(agent.name),
+        }
         if agent.name in WEIGHTS:
             row |= {"parameters": count_of(agent.name), "weights": WEIGHTS[agent.name]}
         rows.append(row)

@@ -71,10 +71,18 @@ def train_all(
         chosen = find_grid(name)
     folder = Path(out).expanduser()
     jobs = make_jobs(chosen, data or chosen.data, steps, every, str(folder.resolve()), device)
-    asked = {"grid": name, "preset": chosen.preset, "axes": dict(chosen.axes), "data": data or chosen.data, "steps": steps}
+    asked = {
+        "grid": name,
+        "preset": chosen.preset,
+        "axes": dict(chosen.axes),
+        "data": data or chosen.data,
+        "steps": steps,
+    }
     with runs.open_run(folder, command="draw grid", config=asked, seed=0, backend=backend, keep="*.safetensors") as run:
         found = run.map(train_point, jobs, label=f"training {len(jobs)} networks")
-        runs.write_json(folder / "grid.json", {"grid": name, "text": chosen.text, "guidance": chosen.guidance, "networks": found})
+        runs.write_json(
+            folder / "grid.json", {"grid": name, "text": chosen.text, "guidance": chosen.guidance, "networks": found}
+        )
     rows = [(row["name"], row["steps"], f"{row['loss']:.4f}") for row in found]
     values = {"grid": name, "networks": found, "guidance": list(chosen.guidance), "run": str(folder)}
     text = f"{format_table(('network', 'steps', 'loss'), rows)}\n\n{format_pairs({'folder': folder, 'about': chosen.text})}"

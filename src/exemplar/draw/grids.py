@@ -55,7 +55,10 @@ GUIDANCE = (0.5, 1.0, 2.0, 3.0, 5.0)
 OMNIGLOT = "Widths of the text times 40 / 48, as they were coded."
 QUICKDRAW = "Widths as printed: on QuickDraw-FS 60 has the 13.1 M parameters of the paper."
 GRIDS = {
-    "F.3": Grid("ddpm", "omniglot", {"diffusion_steps": T, "width": coded_widths(36, 120)}, f"DDPM on Omniglot, 64 models. {OMNIGLOT}"),
+    "F.3": Grid(
+        "ddpm", "omniglot", {"diffusion_steps": T, "width": coded_widths(36, 120)},
+        f"DDPM on Omniglot, 64 models. {OMNIGLOT}",
+    ),
     "G.4": Grid(
         "cfgdm", "omniglot", {"diffusion_steps": T, "width": coded_widths(12, 96)},
         f"CFGDM on Omniglot, 320 models of 64 trainings. {OMNIGLOT}", GUIDANCE,
@@ -97,7 +100,9 @@ def parse_grid(preset: str, data: str, words: Iterable[str]) -> Grid:
         found = [parse_objective([f"{name}={value}"]) for value in values.split(",") if value]
         axes[next(iter(found[0]))] = tuple(value for some in found for value in some.values())
     if not axes:
-        raise UserError("a grid of your own varies something: give --vary NAME=VALUE,VALUE…, or name a grid of the paper")
+        raise UserError(
+            "a grid of your own varies something: give --vary NAME=VALUE,VALUE…, or name a grid of the paper"
+        )
     own = Grid(preset, data, axes, "a grid of your own")
     for point in own.trainings:
         with_settings(find_preset(preset), {name: value for name, value in point.items() if name != "seed"})

@@ -28,7 +28,9 @@ class OwnExemplar:
 
     def task(self, n: int) -> DrawingTask:
         """n drawings after this one."""
-        return DrawingTask(ConceptSet.of("own", self.image[None], [self.name]), np.zeros(1, np.intp), "your own image", n)
+        return DrawingTask(
+            ConceptSet.of("own", self.image[None], [self.name]), np.zeros(1, np.intp), "your own image", n
+        )
 
 
 def is_image(text: str) -> bool:
@@ -37,24 +39,27 @@ def is_image(text: str) -> bool:
 
 
 def read_exemplar(path: str | Path, size: tuple[int, int] | None = None) -> OwnExemplar:
-    """One drawing from an image file: dark ink on bright paper is inverted, a photograph is thresholded, what is not square gets
-    paper at its sides. size: (h, w) px that the agent will see it at, None if it takes any."""
+    """One drawing from an image file: dark ink on bright paper is inverted, a photograph is thresholded, what is not square
+    gets paper at its sides. size: (h, w) px that the agent will see it at, None if it takes any."""
     place = Path(path).expanduser()
     if not place.is_file():
-        raise UserError(f"there is no image {path}: give --exemplar a file ({', '.join(ENDINGS)}), or a way to choose them")
+        raise UserError(
+            f"there is no image {path}: give --exemplar a file ({', '.join(ENDINGS)}), or a way to choose them"
+        )
     levels, said = _levels(place), []
     if levels.min() == levels.max():
         raise UserError(f"{path} is blank, all its px are alike: give a drawing")
     edges = np.concatenate([levels[0], levels[-1], levels[:, 0], levels[:, -1]])
-    if np.median(edges) > 127:
+    on_white = bool(np.median(edges) > 127)
+    if on_white:
         levels = 255 - levels  # the usual case: a pen on paper
     share = (levels - float(levels.min())) / (float(levels.max()) - float(levels.min()))
     if ((share > 0.2) & (share < 0.8)).mean() > BETWEEN:
         level = otsu(levels)
         levels = np.where(levels > level, 255, 0).astype(np.uint8)
+        beyond = f"darker than level {255 - level}" if on_white else f"brighter than level {level}"
         said.append(
-            f"{place.name} looks like a photograph, not a drawing: {(levels > 0).mean():.0%} of it, what is "
-            f"{'darker' if np.median(edges) > 127 else 'brighter'} than level {255 - level if np.median(edges) > 127 else level} of 255, "
+            f"{place.name} looks like a photograph, not a drawing: {(levels > 0).mean():.0%} of it, what is {beyond} of 255, "
             "was taken as ink"
         )
     h, w = levels.shape

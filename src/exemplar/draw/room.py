@@ -17,7 +17,8 @@ def _agents() -> Mapping[str, str]:
 def _studies() -> Mapping[str, str]:
     from exemplar.draw.studies import AGENT_STUDIES, STUDIES
 
-    return {name: study.title for name, study in (*STUDIES.items(), *AGENT_STUDIES.items())}
+    own = {name: study.title for name, study in STUDIES.items()}
+    return {**own, **{name: study.title for name, study in AGENT_STUDIES.items()}}
 
 
 def _results() -> Mapping[str, KeptResult]:

@@ -51,8 +51,8 @@ def prepare_training(
     images, recipe = request.gather(device)
     write_training(place, PreparedTraining(request.name, recipe, seed, images))
     values = {
-        "file": str(place), "agent": request.name, "concepts": images.n_classes, "drawings": len(images.pixels), "steps": recipe.steps,
-        "megabytes": round(place.stat().st_size / 1e6, 1),
+        "file": str(place), "agent": request.name, "concepts": images.n_classes, "drawings": len(images.pixels),
+        "steps": recipe.steps, "megabytes": round(place.stat().st_size / 1e6, 1),
     }  # fmt: skip
     there = f"{THERE} train {place.name} --work build/{request.name} --out OUT --minutes 9"
     back = f"exemplar draw elsewhere finish {place} OUT/{request.name}.pt"

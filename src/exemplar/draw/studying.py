@@ -68,7 +68,13 @@ def run_agent_study(
     place = None if out is None else Path(out).expanduser()
     folder = place or Path("runs/draw") / re.sub(r"[^\w.@-]+", "-", f"{name}-{called}-{concepts.name}-s{seed}")
     task = request.task
-    asked = {"study": name, "agent": called, "weights": seeds.digest(identities), "n": task.n, "concepts": len(task.concepts)}
+    asked = {
+        "study": name,
+        "agent": called,
+        "weights": seeds.digest(identities),
+        "n": task.n,
+        "concepts": len(task.concepts),
+    }
     asked |= {"exemplar": task.chosen_by, "settings": agent.partition("@")[2]}
     about = {"command": f"draw study {name}", "config": asked, "seed": seed, "backend": backend}
     with runs.open_run(folder, **about, data={concepts.name: concepts.fingerprint}) as run:  # type: ignore[arg-type]
@@ -86,9 +92,7 @@ def _studied(name: str, agent: str) -> dict[str, str]:
     return list_agents(agent) if name == "diffusion-grid" else {agent: agent}
 
 
-def _answer(
-    name: str, concepts: ConceptSet, folder: Path, page: Path, seed: int, said: tuple[str, ...]
-) -> StudyAnswer:
+def _answer(name: str, concepts: ConceptSet, folder: Path, page: Path, seed: int, said: tuple[str, ...]) -> StudyAnswer:
     scores = Scores.load(folder)
     found = list(scores)
     values = {"study": name, "data": concepts.name, "seed": seed, "scores": as_rows(found)}

@@ -101,9 +101,10 @@ def describe_training(
     with whole_file(curve) as part:
         part.write_text(plot_training(trained.curve, name), encoding="utf-8")
     last = trained.curve[-1]
+    assert isinstance(recipe.objective, Denoising | SetDenoising)
     values: dict[str, Any] = {
-        "agent": f"{folder}/{name}", "concepts": images.n_classes, "drawings": len(images.pixels), "batch": recipe.objective.batch,  # type: ignore[attr-defined]
-        "steps": recipe.steps, "loss": round(last["loss"], 5),
+        "agent": f"{folder}/{name}", "concepts": images.n_classes, "drawings": len(images.pixels),
+        "batch": recipe.objective.batch, "steps": recipe.steps, "loss": round(last["loss"], 5),
     }  # fmt: skip
     values |= {key: round(value, 5) for key, value in last.items() if key.startswith("held_out_")}
     values |= {"seconds": round(trained.seconds, 1), "warnings": list(said)}
@@ -126,17 +127,19 @@ def train_in_memory(
             objective = recipe.objective
             assert isinstance(objective, Denoising | SetDenoising)
             n, key = (objective.batch, "batch") if isinstance(objective, Denoising) else (objective.sets, "sets")
-            if n == 1 or (folder / CHECKPOINT).exists():
+            if n == 1:
                 raise UserError(
-                    f"A {key.removesuffix('es')} of {n} does not fit the memory of this device, and a training that has begun keeps "
-                    "its own: use a device with more memory, or begin again with a narrower network."
-                    if n > 1
-                    else "Not even one drawing fits the memory of this device: choose a narrower network."
+                    "Not even one drawing fits the memory of this device: choose a narrower network."
+                ) from problem
+            if (folder / CHECKPOINT).exists():
+                raise UserError(
+                    f"{objective.batch} drawings per step do not fit the memory of this device, and a training that has begun "
+                    "keeps its own: use a device with more memory, or another folder."
                 ) from problem
             half: dict[str, Any] = {key: n // 2}
-            sentence = f"{n} {'drawings' if key == 'batch' else 'sets'} per step do not fit the memory of this device: halved to {n // 2}"
-            said.append(sentence)
-            recipe = replace(recipe, objective=replace(objective, **half), chosen=f"{recipe.chosen} {sentence}.")
+            what = "drawings" if key == "batch" else "sets"
+            said.append(f"{n} {what} per step do not fit the memory of this device: halved to {n // 2}")
+            recipe = replace(recipe, objective=replace(objective, **half), chosen=f"{recipe.chosen} {said[-1]}.")
             if torch.cuda.is_available():
                 torch.cuda.empty_cache()
 

@@ -7,8 +7,8 @@ others           the data's drawings of other concepts   recognizability at chan
 noise            scattered ink                           recognizability at chance
 redraw@SPREAD    glyphs by their true program            diversity rises with spread, recognizability falls
 
-The others are trained networks, diffusion models: `ddpm`, `cfgdm`, `fsdm`, by the weights that ship, or FOLDER/NAME for those you
-trained; what they are made of is in `draw/diffusion/`.
+The others are trained networks, diffusion models: `ddpm`, `cfgdm`, `fsdm`, by the weights that ship, or FOLDER/NAME for those
+you trained; what they are made of is in `draw/diffusion/`.
 """
 
 from __future__ import annotations
@@ -28,8 +28,7 @@ from exemplar.errors import UserError, unknown
 from exemplar.user_code import is_named, load_named
 
 AGENTS = {
-    agent.name: agent
-    for agent in (COPIES, OTHERS, NOISE, REDRAW, DDPM, CFGDM, CFGDM_SMALL, CFGDM_QUICKDRAW, FSDM)
+    agent.name: agent for agent in (COPIES, OTHERS, NOISE, REDRAW, DDPM, CFGDM, CFGDM_SMALL, CFGDM_QUICKDRAW, FSDM)
 }
 
 __all__ = ["AGENTS", "DrawingAgent", "is_agent", "is_ready", "make_agent"]

@@ -1,5 +1,5 @@
-"""FSDM: a diffusion model that knows a context instead of an exemplar: what an encoder reads from a set of drawings, merged into
-every layer by FiLM (Giannone et al. 2022; appendices H and N). Here it is shown a set of one."""
+"""FSDM: a diffusion model that knows a context instead of an exemplar: what an encoder reads from a set of drawings, merged
+into every layer by FiLM (Giannone et al. 2022; appendices H and N). Here it is shown a set of one."""
 
 from __future__ import annotations
 

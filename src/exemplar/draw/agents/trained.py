@@ -20,12 +20,14 @@ def make_trained(name: str) -> Callable[[DrawingTask, str], Sample]:
 def find_seen(agent: Sample, task: DrawingTask) -> list[str]:
     """A sentence where an agent was trained on concepts of the task: it has seen more than one drawing of each."""
     card = getattr(agent, "card", None)
-    seen = check_unseen(card, task.concepts, task.data.name, allow_seen=True) if isinstance(card, Card) else 0
+    if not isinstance(card, Card):
+        return []
+    seen = check_unseen(card, task.concepts, task.data.name, allow_seen=True)
     if not seen:
         return []
     return [
-        f"{card.name} was trained on {seen} of these {len(task.concepts)} concepts of {task.data.name}, so it has seen many drawings "
-        "of each, not one: compare it on others"
+        f"{card.name} was trained on {seen} of these {len(task.concepts)} concepts of {task.data.name}, so it has seen many "
+        "drawings of each, not one: compare it on others"
     ]
 
 

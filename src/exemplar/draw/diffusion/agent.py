@@ -28,9 +28,9 @@ from exemplar.spaces.inputs import DrawingInput, as_bytes
 
 @dataclass(frozen=True, eq=False)
 class DiffusionAgent:
-    """A trained network that draws. name: as it was asked for; objective: what it has learned; input: how exemplars are made fit
-    for it; sampling: how it draws; device: auto, cpu, cuda or cuda:N; part, replay: as in `Drawer`, which says what the same seed
-    gives; card: of its weights, if they were kept."""
+    """A trained network that draws. name: as it was asked for; objective: what it has learned; input: how exemplars are made
+    fit for it; sampling: how it draws; device: auto, cpu, cuda or cuda:N; part, replay: as in `Drawer`, which says what the
+    same seed gives; card: of its weights, if they were kept."""
 
     name: str
     network: nn.Module

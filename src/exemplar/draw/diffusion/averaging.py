@@ -37,9 +37,9 @@ class Averaged(nn.Module):
         """Move the average towards the weights as they are; never waits for the device."""
         self.n_steps += 1
         decay = ((1 + self.n_steps) / (10 + self.n_steps)).clamp(max=self.decay)
-        averages, weights = (list(part.parameters()) for part in (self.average, self.network))
+        averages, weights = ([part.data for part in some.parameters()] for some in (self.average, self.network))
         torch._foreach_mul_(averages, decay)
-        torch._foreach_add_(averages, torch._foreach_mul(weights, 1 - decay))
+        torch._foreach_add_(averages, list(torch._foreach_mul(weights, 1 - decay)))
 
     def _chosen(self) -> Any:
         return self.network if self.training else self.average

@@ -6,6 +6,8 @@ n · (1, 2, 4) after a stem of 2 · ⌊n / 3⌋, blocks that widen by 2 and not 
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import torch
 from torch import nn
 from torch.nn import functional
@@ -33,7 +35,7 @@ class ConvNextUNet(nn.Module):
         self.stem = nn.Conv2d(2, stem, 7, padding=3)
         self.time = nn.Sequential(nn.Linear(width, time), nn.GELU(), nn.Linear(time, time))
         self.down, self.up = nn.ModuleList(), nn.ModuleList()
-        for k, (before, after) in enumerate(zip(widths, widths[1:], strict=False)):
+        for k, (before, after) in enumerate(pairwise(widths)):
             shrink = nn.Conv2d(after, after, 4, 2, 1) if k < len(LEVELS) - 1 else nn.Identity()
             self.down.append(Level(before, after, time, shrink))
         self.middle_in = ConvNextBlock(widths[-1], widths[-1], time)
@@ -44,12 +46,13 @@ class ConvNextUNet(nn.Module):
         self.last = nn.Sequential(ConvNextBlock(width, width), nn.Conv2d(width, 1, 1))
 
     def forward(self, noisy: torch.Tensor, time: torch.Tensor, exemplars: torch.Tensor) -> torch.Tensor:
-        """noisy: (b, 1, h, w) at time t; time: (b,) t / T in (0, 1]; exemplars: (b, 1, h, w), ink 1, all 0 for none → (b, 1, h, w).
+        """noisy: (b, 1, h, w) at time t; time: (b,) t / T in (0, 1]; exemplars: (b, 1, h, w), ink 1, all 0 for none.
 
-        h and w must be divisible by 4."""
+        Returns (b, 1, h, w). h and w must be divisible by 4."""
         when = self.time(embed_time(time * self.time_scale, self.width))
         images, skipped = self.stem(torch.cat([noisy, exemplars], dim=1)), []
         for level in self.down:
+            assert isinstance(level, Level)
             images = level.blocks(images, when)
             skipped.append(images)
             images = level.resample(images)

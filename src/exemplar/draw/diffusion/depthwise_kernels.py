@@ -17,7 +17,7 @@ N_CHUNKS = 64  # programs of `correlate` that share the images
 
 
 @triton.jit
-def _slide(
+def _slide(  # type: ignore[no-untyped-def]
     images, weight, bias, out, height, width, channels,
     HAS_BIAS: tl.constexpr, PX: tl.constexpr, CHANNELS: tl.constexpr,
 ):  # fmt: skip
@@ -43,7 +43,7 @@ def _slide(
 
 
 @triton.jit
-def _correlate(
+def _correlate(  # type: ignore[no-untyped-def]
     change, images, out, n_images, height, width, channels, n_each,
     PX: tl.constexpr, CHANNELS: tl.constexpr,
 ):  # fmt: skip

@@ -30,9 +30,9 @@ class Drawer:
     """A network that draws. network, objective: what was trained; sampling: how; name: for messages; part: drawings at a time,
     None for what suits the device; replay: on a GPU, whether the network is recorded once, in bfloat16, and replayed.
 
-    Each drawing has a stream of noise of its own, named by the rng, its exemplar's place and its number, the same on every device
-    and in parts of any size. The sums of a network may still differ in the last bits, so that a px that is neither ink nor
-    paper can fall to the other side."""
+    Each drawing has a stream of noise of its own, named by the rng, its exemplar's place and its number, the same on every
+    device and in parts of any size. The sums of a network may still differ in the last bits, so that a px that is neither
+    ink nor paper can fall to the other side."""
 
     network: nn.Module
     objective: Objective
@@ -42,8 +42,8 @@ class Drawer:
     replay: bool = True
 
     def draw(self, shown: torch.Tensor, n: int, rng: np.random.Generator) -> np.ndarray:
-        """shown: (k, 1, h, w) exemplars, ink 1, on the device where the network is → (k, n, h, w) float32: drawings as the process
-        leaves them, about 0 and 1."""
+        """shown: (k, 1, h, w) exemplars, ink 1, on the device where the network is → (k, n, h, w) float32: drawings as the
+        process leaves them, about 0 and 1."""
         (k, _, h, w), place, root = shown.shape, shown.device, int(rng.integers(2**63))
         part = min(self.part or PART[place.type], max(k * n, 1))
         drawn = np.empty((k * n, h, w), np.float32)
@@ -69,7 +69,8 @@ class Drawer:
         """Refuse guidance of a network that was not trained for it."""
         if not can_guide(self.objective):
             raise UserError(
-                f"{self.name} was trained without dropping its exemplar, so it cannot be guided: leave guidance at 0, or use cfgdm"
+                f"{self.name} was trained without dropping its exemplar, so it cannot be guided: leave guidance at 0, or use "
+                "cfgdm"
             )
 
     def _conditions(self, shown: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor | None]:
@@ -101,7 +102,10 @@ class Drawer:
             rows = x if nothing is None else torch.cat([x, x])
             epsilon = ask(rows, torch.full((len(rows),), t / steps, device=x.device), condition).float()
             advance()
-            return epsilon if nothing is None else guide(*epsilon.chunk(2), gamma)
+            if nothing is None:
+                return epsilon
+            conditional, unconditional = epsilon.chunk(2)
+            return guide(conditional, unconditional, gamma)
 
         return clipped(predict, self.objective.schedule) if self.sampling.clip else predict
 

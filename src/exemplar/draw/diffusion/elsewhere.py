@@ -51,20 +51,31 @@ from exemplar.spaces.training.loop import identify_training, train
 
 
 def train_prepared(
-    prepared: PreparedTraining, work: Path, out: Path, *, minutes: float | None, keep: Sequence[int], every: int, device: str
+    prepared: PreparedTraining,
+    work: Path,
+    out: Path,
+    *,
+    minutes: float | None,
+    keep: Sequence[int],
+    every: int,
+    device: str,
 ) -> bool:
     """Whether it is done. Weights at the steps of `keep`, at the end, and where it stopped go into `out`, with the curve."""
     recipe = prepared.recipe
     for step in keep:
         if not 1 <= step < recipe.steps or step % every:
-            raise UserError(f"weights can be kept at multiples of --every, {every}, below {recipe.steps}, not at step {step}")
+            raise UserError(
+                f"weights can be kept at multiples of --every, {every}, below {recipe.steps}, not at step {step}"
+            )
     for folder in (work, out):
         check_folder(folder)
 
     def watch(network: nn.Module, step: int) -> None:
         if step in keep:
             curve = json.loads((work / CURVE).read_text())
-            keep_weights(prepared, network, curve, time.monotonic() - begun, out, f"{prepared.name}-at-{step}", step, device)
+            keep_weights(
+                prepared, network, curve, time.monotonic() - begun, out, f"{prepared.name}-at-{step}", step, device
+            )
 
     begun = time.monotonic()
     try:
@@ -137,8 +148,8 @@ def draw_prepared(
         seconds.append(time.perf_counter() - begun)
     stem = name or f"{weights.stem}"
     write_drawings(out / f"{stem}.npz", binarise(drawn, content["training"]["threshold"]), concepts)
-    told = {"weights": content["name"], "step": content["step"], "sampling": asdict(sampling), "n": n, "seed": seed, "exemplars": about,
-            "seconds": seconds[-1], "machine": describe_machine(device)}  # fmt: skip
+    told = {"weights": content["name"], "step": content["step"], "sampling": asdict(sampling), "n": n, "seed": seed,
+            "exemplars": about, "seconds": seconds[-1], "machine": describe_machine(device)}  # fmt: skip
     with whole_file(out / f"{stem}.json") as part:
         part.write_text(json.dumps(told, indent=1) + "\n")
     print(f"{stem}: {len(shown)} × {n} drawings in {seconds[-1]:.2f} s, {sampling}", flush=True)
@@ -184,7 +195,13 @@ def main(words: Sequence[str] | None = None) -> int:
 
 def _sampling(given: argparse.Namespace) -> Sampling:
     default = default_sampling(read_objective(read_weights(given.weights)["training"]))
-    steps = None if given.sampler_steps == "all" else default.steps if given.sampler_steps is None else int(given.sampler_steps)
+    steps = (
+        None
+        if given.sampler_steps == "all"
+        else default.steps
+        if given.sampler_steps is None
+        else int(given.sampler_steps)
+    )
     guidance = default.guidance if given.guidance is None else given.guidance
     return Sampling(given.sampler or default.sampler, steps, guidance, given.clip or default.clip)
 
@@ -197,7 +214,9 @@ def _parse(words: Sequence[str] | None) -> argparse.Namespace:
     training.add_argument("--work", type=Path, required=True, help="where checkpoints are kept")
     training.add_argument("--minutes", type=float, default=None, help="stop after so many, resumable")
     training.add_argument("--steps", type=int, default=None, help="other than the recipe's: another training")
-    training.add_argument("--keep", type=int, nargs="*", default=[], help="also keep the weights at these steps, multiples of --every")
+    training.add_argument(
+        "--keep", type=int, nargs="*", default=[], help="also keep the weights at these steps, multiples of --every"
+    )
     training.add_argument("--every", type=int, default=500, help="steps between two entries of the curve")
     drawing.add_argument("file", type=Path, help="what `exemplar draw elsewhere exemplars` wrote")
     drawing.add_argument("weights", type=Path, help="a .pt of `train`")

@@ -22,7 +22,9 @@ def find_setting(data: str, split: str | None) -> DataSetting:
         return setting if split is None else replace(setting, data=(data, split))
     if data in CATALOGUE:
         if not CATALOGUE[data].drawn:
-            raise UserError(f"{data} holds photographs, and a diffusion agent learns from drawings: give --data omniglot, say")
+            raise UserError(
+                f"{data} holds photographs, and a diffusion agent learns from drawings: give --data omniglot, say"
+            )
         return DataSetting((data, split or CATALOGUE[data].default), 0)
     return DataSetting((data, split or ""), 0)
 
@@ -48,11 +50,11 @@ def gather_images(
     return replace(images, held_out=held_out), done
 
 
-def _prepare(
-    data: ConceptSet, setting: DataSetting, exemplars: bool, device: str
-) -> tuple[TrainingImages, str | None]:
+def _prepare(data: ConceptSet, setting: DataSetting, exemplars: bool, device: str) -> tuple[TrainingImages, str | None]:
     if len(data.shape) != 2:
-        raise UserError(f"{data.name} has colour, and a diffusion agent learns from drawings: save them with one channel")
+        raise UserError(
+            f"{data.name} has colour, and a diffusion agent learns from drawings: save them with one channel"
+        )
     small, space, rows = data.resized(SIZE, binarise=setting.threshold), None, data.exemplars
     if rows is None and exemplars:
         space = setting.exemplars or defaults_of(data).centre

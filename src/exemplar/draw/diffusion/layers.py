@@ -59,6 +59,7 @@ class LinearAttention(nn.Module):
         read, out = (part.to(seen.dtype) for part in (read, self.to_out.weight.flatten(1)))
         seen = seen.unflatten(1, (self.heads, self.width)) @ read.view(self.heads, self.width, c).mT
         back = seen @ out.view(c, self.heads, self.width).permute(1, 2, 0) * self.width**-0.5  # (b, heads, width, c)
+        assert self.to_out.bias is not None
         mixed = query.flatten(2).to(back.dtype) @ back.flatten(1, 2) + self.to_out.bias.to(back.dtype)
         return self.norm(as_images(mixed, h, w))
 

@@ -31,9 +31,9 @@ WEIGHTS = {
 def load_agent(name: str, *, device: str = "auto") -> DiffusionAgent:
     """A diffusion agent, ready to draw.
 
-    name: an agent whose weights ship (`exemplar draw agents` lists them), one of the shipped networks, or FOLDER/NAME of one you
-    trained; after an @ come settings, as in cfgdm@2 or cfgdm@guidance=2,sampler=ancestral,steps=all. device: auto, cpu, cuda or
-    cuda:N.
+    name: an agent whose weights ship (`exemplar draw agents` lists them), one of the shipped networks, or FOLDER/NAME of one
+    you trained; after an @ come settings, as in cfgdm@2 or cfgdm@guidance=2,sampler=ancestral,steps=all. device: auto, cpu,
+    cuda or cuda:N.
     """
     stem, at, settings = split_settings(name)
     if at and not settings:

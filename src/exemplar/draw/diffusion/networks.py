@@ -1,7 +1,7 @@
 """The networks of the diffusion agents by name, as cards name them. All are called alike:
 
-condition = network.condition(exemplars)       # once per exemplar: (b, n, h, w) drawings, ink 1 → what the network keeps of them
-noise = network(noisy, time, condition)        # at each step: (b, 1, h, w), (b,) t / T → (b, 1, h, w)
+condition = network.condition(exemplars)   # once per exemplar: (b, n, h, w) drawings, ink 1 → what the network keeps of them
+noise = network(noisy, time, condition)    # at each step: (b, 1, h, w), (b,) t / T → (b, 1, h, w)
 
 In training the drawings themselves are the condition; for FSDM whole sets, (sets, n, h, w) where b = sets · n: each drawing's
 condition is then the others of its set.

@@ -1,4 +1,4 @@
-"""What is learned: to predict the noise in a noisy drawing, shown an exemplar of its class (Eq. 2), or a set of others (FSDM)."""
+"""What is learned: to predict the noise in a drawing, shown an exemplar of its class (Eq. 2), or a set of others (FSDM)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ from exemplar.spaces.networks import square_side
 from exemplar.spaces.training.images import TrainingImages
 from exemplar.spaces.training.objective import KeptNetwork, Loss, check_rate
 
-FAST = {"precision": "bf16-mixed", "compile": {"force_layout_optimization": True}}  # the heuristic declines channels last
+FAST = {
+    "precision": "bf16-mixed",
+    "compile": {"force_layout_optimization": True},
+}  # the heuristic declines channels last
 HELD_OUT_BATCHES = 8
 NO_EXEMPLARS = "training needs an exemplar of each class: name a space that chooses them, or shuffle"
 
@@ -159,7 +162,9 @@ class SetDenoising:
             raise UserError(f"FSDM needs 1 set or more, of 2 drawings or more, not {self.sets} of {self.set_size}")
         fewest = int((data.rows >= 0).sum(1).min())
         if fewest < self.set_size:
-            raise UserError(f"sets of {self.set_size} drawings need as many of each class, one has {fewest}: lower set_size")
+            raise UserError(
+                f"sets of {self.set_size} drawings need as many of each class, one has {fewest}: lower set_size"
+            )
         return with_average(self.make_network(square_side(data.shape)), self.average)
 
     def make_network(self, size: int) -> nn.Module:

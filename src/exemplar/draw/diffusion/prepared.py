@@ -82,7 +82,11 @@ def read_exemplars(path: Path) -> tuple[np.ndarray, list[str], dict[str, Any]]:
     """(k, h, w) uint8, the concepts, and where they come from."""
     arrays = _read_npz(path, "exemplars: make them with exemplar draw elsewhere exemplars")
     try:
-        return _unpack(arrays["bits"], arrays["shape"]), arrays["concept"].tolist(), json.loads(arrays["about"].tobytes())
+        return (
+            _unpack(arrays["bits"], arrays["shape"]),
+            arrays["concept"].tolist(),
+            json.loads(arrays["about"].tobytes()),
+        )
     except (KeyError, ValueError, TypeError) as problem:
         raise UserError(f"{path} holds no exemplars ({first_line(problem)}): write them again") from problem
 
@@ -90,7 +94,9 @@ def read_exemplars(path: Path) -> tuple[np.ndarray, list[str], dict[str, Any]]:
 def write_drawings(path: Path, drawn: np.ndarray, concepts: Sequence[str]) -> None:
     """drawn: (k, n, h, w) uint8, as an npz that `draw score` reads."""
     k, n = drawn.shape[:2]
-    _write_npz(path, {"images": drawn.reshape(k * n, *drawn.shape[2:]), "concept": np.repeat(np.array(list(concepts)), n)})
+    _write_npz(
+        path, {"images": drawn.reshape(k * n, *drawn.shape[2:]), "concept": np.repeat(np.array(list(concepts)), n)}
+    )
 
 
 def write_weights(path: Path, content: Mapping[str, Any]) -> None:
@@ -110,7 +116,9 @@ def read_weights(path: Path) -> dict[str, Any]:
     try:
         content = torch.load(path, map_location="cpu", weights_only=True)
     except (*DAMAGE, pickle.UnpicklingError) as problem:
-        raise UserError(f"{path} cannot be read as trained weights ({first_line(problem)}): bring it back again") from problem
+        raise UserError(
+            f"{path} cannot be read as trained weights ({first_line(problem)}): bring it back again"
+        ) from problem
     if not isinstance(content, dict) or content.keys() != WEIGHTS:
         raise UserError(f"{path} holds no weights of a training elsewhere: give the .pt that it wrote")
     return content

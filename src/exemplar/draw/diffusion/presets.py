@@ -22,9 +22,9 @@ OBJECTIVES: dict[str, type[Objective]] = {"Denoising": Denoising, "SetDenoising"
 CODED = "Width, T, dropping, rate and its decay as in the authors' code"
 RESCALED = "β is rescaled to T, so that T = 600 has the published schedule; nothing was chosen on data"
 SETS = (
-    "Widths and counts as in the public few-shot-diffusion-models; H.2 and N.2 say that the U-Net is DDPM's, the counts that it "
-    "is not. Ours: sets of 5, T = 1000, no dropout (there .2), the noise's variance is not learned, and a block's last layers "
-    "run once (there twice)"
+    "Widths and counts as in the public few-shot-diffusion-models; H.2 and N.2 say that the U-Net is DDPM's, the counts that "
+    "it is not. Ours: sets of 5, T = 1000, no dropout (there .2), the noise's variance is not learned, and a block's last "
+    "layers run once (there twice)"
 )
 
 
@@ -127,7 +127,9 @@ def with_settings(preset: Preset, settings: Mapping[str, Any]) -> Preset:
         return preset
     changed = ", ".join(f"{name} = {value}" for name, value in settings.items())
     return replace(
-        preset, objective=replace(preset.objective, **settings), note=f"{preset.note} Changed from the preset: {changed}."
+        preset,
+        objective=replace(preset.objective, **settings),
+        note=f"{preset.note} Changed from the preset: {changed}.",
     )
 
 

@@ -1,7 +1,8 @@
 """FSDM's generator: a residual U-Net into which a context is merged by FiLM, scale · u + shift, both read from (time, context).
 
 Width, levels and blocks follow the public few-shot-diffusion-models repository, whose counts are those of the paper, not H.2,
-which says that it is DDPM's U-Net. There the last normalisation and convolution of a block run twice by an oversight; here once.
+which says that it is DDPM's U-Net. There the last normalisation and convolution of a block run twice, by an oversight; here
+they run once.
 """
 
 from __future__ import annotations

@@ -38,9 +38,7 @@ def ancestral(
     return x
 
 
-def ddim(
-    predict: Predict, noise: torch.Tensor, schedule: Schedule, times: Sequence[int], fresh: Fresh
-) -> torch.Tensor:
+def ddim(predict: Predict, noise: torch.Tensor, schedule: Schedule, times: Sequence[int], fresh: Fresh) -> torch.Tensor:
     """Without new noise (Song et al. 2021, η = 0): the predicted drawing, as noisy as it should be at the next time."""
     x, kept = noise, schedule.kept.tolist()
     for t, before in _pairs(times):
@@ -56,7 +54,9 @@ def dpm_solver(
     """DPM-Solver++(2M) (Lu et al. 2022): a line through the last two predicted drawings is followed to the next time; the first
     and the last step are of first order."""
     x, kept = noise, schedule.kept.tolist()
-    earlier: tuple[torch.Tensor, float] | None = None  # the drawing predicted before, and the step in λ that followed it
+    earlier: tuple[torch.Tensor, float] | None = (
+        None  # the drawing predicted before, and the step in λ that followed it
+    )
     for t, before in _pairs(times):
         drawing = (x - sqrt(1 - kept[t]) * predict(x, t)) / sqrt(kept[t])
         if not before:

@@ -13,7 +13,6 @@ from torch.nn import functional
 from exemplar.draw.diffusion.layers import ImageNorm, as_tokens, embed_time
 from exemplar.draw.diffusion.residual_unet import (
     GROUPS,
-    STEPS,
     AttentionBlock,
     ResidualBlock,
     attend,
@@ -100,6 +99,7 @@ class SetViT(nn.Module):
         self.last = nn.Sequential(nn.LayerNorm(width), nn.Linear(width, width))
         positions = embed_time(torch.arange((size // patch) ** 2 + 1), width)
         self.register_buffer("positions", positions, persistent=False)
+        self.positions: torch.Tensor
 
     def forward(self, sets: torch.Tensor, when: torch.Tensor) -> torch.Tensor:
         """sets: (b, n, h, w), ink 1; when: (b, time) the generator's embedding of the time → (b, width)."""

@@ -25,7 +25,9 @@ def show_guidance(record: StudyRecord) -> list[ShownFigure]:
     for name in ("diversity", _ways(record)):
         scores = [_of(record, name, f"γ = {value:g}") for value in gamma]
         figure = plot_along({words(name): (gamma.tolist(), scores)}, xlabel="guidance γ", ylabel=words(name))
-        found.append(ShownFigure(f"guidance-{name}", figure, f"{words(name).capitalize()} along guidance, with 95 % intervals."))
+        found.append(
+            ShownFigure(f"guidance-{name}", figure, f"{words(name).capitalize()} along guidance, with 95 % intervals.")
+        )
     lines = {str(name): record.arrays[f"curve of {name}"] for name in record.arrays["curves"]}
     caption = "Recognizability along originality at each γ; dashed, the best of them at each place."
     if record.arrays["n"] < 50:
@@ -96,7 +98,8 @@ def conclude_grid(record: StudyRecord) -> str:
     found = sorted(record.named(ways), key=lambda score: score.value)
     if not found:
         return ""
-    return f"{words(ways).capitalize()} goes from {written(found[0])} ({found[0].agent}) to {written(found[-1])} ({found[-1].agent})."
+    low, high = (f"{written(score)} ({score.agent})" for score in (found[0], found[-1]))
+    return f"{words(ways).capitalize()} goes from {low} to {high}."
 
 
 def _ways(record: StudyRecord) -> str:

@@ -39,8 +39,8 @@ class AgentQuestion:
 
 @dataclass(frozen=True)
 class AgentStudy:
-    """An experiment on a trained agent. compute: given an open run, a seed and the question it returns scores, and leaves in the
-    run a file NAME.npz that holds what its figures need."""
+    """An experiment on a trained agent. compute: given an open run, a seed and the question it returns scores, and leaves in
+    the run a file NAME.npz that holds what its figures need."""
 
     name: str
     title: str
@@ -110,7 +110,9 @@ def overall(scored: ScoredDrawings, names: Sequence[str]) -> list[Score]:
     ]  # fmt: skip
 
 
-def sheet_arrays(question: AgentQuestion, drawings: Mapping[str, Drawings], n_concepts: int = 3) -> dict[str, np.ndarray]:
+def sheet_arrays(
+    question: AgentQuestion, drawings: Mapping[str, Drawings], n_concepts: int = 3
+) -> dict[str, np.ndarray]:
     """Some drawings of each way, after the same exemplars, for a sheet."""
     k = len(question.task.concepts)
     places = np.unique(np.linspace(0, k - 1, min(n_concepts, k)).round().astype(int))

@@ -52,7 +52,7 @@ def guidance(run: Run, seed: int, question: AgentQuestion) -> Scores:
 
 
 def _fit_error(found: ScoredDrawings, name: str) -> list[Score]:
-    """How far the curve's points lie from it; nothing where it goes through all of them, as it does where none is recognised."""
+    """How far the curve's points lie from it; nothing where it goes through all of them, as where none is recognised."""
     with np.errstate(divide="ignore", invalid="ignore"):
         score = curve_error(found.originality, found.recognised, found.curve, name)
     return [score] if score.value > 0 and np.isfinite(score.ci95).all() else []
@@ -68,8 +68,8 @@ GUIDANCE = AgentStudy(
     "guidance",
     "What guidance does",
     "One trained network draws with several strengths of guidance γ; nothing is trained again. The stronger, the more "
-    "recognizable and the less diverse its drawings should be. Curves are of recognizability along originality; the dashed line "
-    "is the best of them at each place (Boutin et al. 2023, Fig. 4). With fewer than some hundred drawings per concept, as on "
-    "Omniglot, curves are an illustration.",
+    "recognizable and the less diverse its drawings should be. Curves are of recognizability along originality; the dashed "
+    "line is the best of them at each place (Boutin et al. 2023, Fig. 4). With fewer than some hundred drawings per "
+    "concept, as on Omniglot, curves are an illustration.",
     guidance,
 )

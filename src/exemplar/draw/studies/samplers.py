@@ -42,7 +42,9 @@ def samplers(run: Run, seed: int, question: AgentQuestion) -> Scores:
     for name, found in scored.items():
         scores += overall(found, REPORTED)
         if name != paper:
-            scores += mean_changes(scored[paper], found, ("diversity", named, "originality"), f"{name} less {paper}", seed)
+            scores += mean_changes(
+                scored[paper], found, ("diversity", named, "originality"), f"{name} less {paper}", seed
+            )
     write_json(run.folder / "seconds.json", {name: round(value, 3) for name, value in seconds.items()})
     arrays = {"n": np.array(question.task.n), "steps": np.array([*STEPS, total])}
     write_npz(run.folder / "samplers.npz", {**arrays, **sheet_arrays(question, drawings)})
@@ -52,8 +54,8 @@ def samplers(run: Run, seed: int, question: AgentQuestion) -> Scores:
 SAMPLER_STUDY = AgentStudy(
     "samplers",
     "How many steps are enough?",
-    "One trained network draws with three samplers and several numbers of steps, each after the same exemplars and from the same "
-    "first noise. Differences are paired over concepts with the sampler of the paper, which takes every step; how many seconds "
-    "each took is in seconds.json.",
+    "One trained network draws with three samplers and several numbers of steps, each after the same exemplars and from the "
+    "same first noise. Differences are paired over concepts with the sampler of the paper, which takes every step; how many "
+    "seconds each took is in seconds.json.",
     samplers,
 )

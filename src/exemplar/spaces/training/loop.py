@@ -66,10 +66,10 @@ def train(
 
     folder: keeps checkpoint.pt and curve.json, renewed every `every` steps, when validation is done too, at Ctrl-C, and at
     the end; None keeps nothing. device: auto, cpu, cuda or cuda:N; devices: how many, each with its own batches, gradients
-    averaged; precision: 32-true or bf16-mixed; compile: let torch.compile fuse the network, with these options of inductor if it is a dict;
-    watch: called with the network, in eval mode, and the number of steps at each entry of the curve; replay: on one GPU, record a
-    step once and replay it as a CUDA graph, several times faster for small networks. Replay asks that the loss does not read
-    `step` and never waits for the device, and that the optimizer is capturable (Adam and RMSprop are).
+    averaged; precision: 32-true or bf16-mixed; compile: let torch.compile fuse the network, with these options of inductor if
+    it is a dict; replay: on one GPU, record a step once and replay it as a CUDA graph, several times faster for small networks.
+    Replay asks that the loss does not read `step` and never waits for the device, and that the optimizer is capturable (Adam
+    and RMSprop are). watch: called with the network, in eval mode, and the number of steps at each entry of the curve.
     """
     if steps < 1 or every < 1:
         raise UserError(f"training needs at least 1 step, and an evaluation every 1 or more, not {steps} and {every}")
