@@ -1,4 +1,4 @@
-"""Triton kernels of the depthwise 7×7 convolution, for channels-last images; imported only where Triton is there.
+"""Triton kernels of the depthwise 7×7 convolution, for channels-last images; of no use where Triton is not there.
 
 A program takes one image, some of its px, and some of its channels: neighbours in memory are neighbours in a channel block, and
 the 49 reads of a px's surroundings come from the nearest cache.
@@ -6,9 +6,20 @@ the 49 reads of a px's surroundings come from the nearest cache.
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
-import triton
-import triton.language as tl
+
+try:
+    import triton
+    import triton.language as tl
+
+    jit: Any = triton.jit
+except ImportError:  # it comes with torch for GPUs
+
+    def jit(kernel: Any) -> Any:
+        return kernel
+
 
 TAPS = 49
 N_PX = 64  # per program of `slide`
@@ -16,7 +27,7 @@ N_PX_SUMMED = 32  # at a time, per program of `correlate`
 N_CHUNKS = 64  # programs of `correlate` that share the images
 
 
-@triton.jit
+@jit
 def _slide(  # type: ignore[no-untyped-def]
     images, weight, bias, out, height, width, channels,
     HAS_BIAS: tl.constexpr, PX: tl.constexpr, CHANNELS: tl.constexpr,
@@ -42,7 +53,7 @@ def _slide(  # type: ignore[no-untyped-def]
     tl.store(out + place, total.to(out.dtype.element_ty), mask=inside[:, None] & known[None, :])
 
 
-@triton.jit
+@jit
 def _correlate(  # type: ignore[no-untyped-def]
     change, images, out, n_images, height, width, channels, n_each,
     PX: tl.constexpr, CHANNELS: tl.constexpr,
