@@ -26,7 +26,6 @@ from exemplar.draw.agent_verbs import (
 from exemplar.draw.arguments import (
     FIT,
     WHO,
-    Agent,
     AllowSeen,
     Concepts,
     Data,
@@ -55,7 +54,6 @@ from exemplar.options import Address, Engine, Names, Option, Place, Seed, Worker
 if TYPE_CHECKING:
     from exemplar.answers import Answer
     from exemplar.draw.adapting import sample_maml_episodes
-    from exemplar.draw.checking import CheckedAgent
     from exemplar.draw.critics import Critics, load_critics
     from exemplar.draw.diffusion.loading import load_agent
     from exemplar.draw.drawings import read_drawings
@@ -63,7 +61,6 @@ if TYPE_CHECKING:
     from exemplar.draw.grids import grid
     from exemplar.draw.measures.generalization import best_envelope, generalization_curve
     from exemplar.draw.measures.human_distance import Reference, family_medians, fit_reference, load_reference
-    from exemplar.draw.sampling import SampledDrawings
     from exemplar.draw.scores import ScoreConfig, score_features
     from exemplar.draw.scoring import ScoredAnswer, compute_scores
     from exemplar.draw.studying import StudyAnswer
