@@ -143,6 +143,24 @@ def test_a_loss_that_is_no_number_stops_with_the_last_good_checkpoint(
     assert there["step"] == 2 and all(torch.isfinite(tensor).all() for tensor in there["network"].values())
 
 
+def test_weights_that_are_no_numbers_are_never_kept(
+    few_images: TrainingImages, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The loss of a step is finite, its gradients are not."""
+    real = objectives.predict_noise_loss
+
+    def broken(network: nn.Module, drawings: torch.Tensor, *rest: Any) -> torch.Tensor:
+        loss = real(network, drawings, *rest)
+        calls.append(1)
+        return loss + (0 * torch.sqrt(0 * loss) if len(calls) == 4 else 0)  # 0 · ∞ on the way back
+
+    calls: list[int] = []
+    monkeypatch.setattr(objectives, "predict_noise_loss", broken)
+    with pytest.raises(UserError, match="some weights are not finite"):
+        train(TINY, few_images, steps=6, seed=0, every=2, folder=tmp_path, device="cpu")
+    assert torch.load(tmp_path / CHECKPOINT, weights_only=True)["step"] == 2
+
+
 def test_a_batch_too_large_for_the_memory_is_halved_and_said(
     few_images: TrainingImages, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -15,7 +15,7 @@ from torch import nn
 
 from exemplar import seeds
 from exemplar.draw.diffusion.networks import Denoiser
-from exemplar.draw.diffusion.objective import Objective
+from exemplar.draw.diffusion.objective import LAYOUT, Objective
 from exemplar.draw.diffusion.presets import can_guide
 from exemplar.draw.diffusion.replaying import recorded
 from exemplar.draw.diffusion.samplers import SAMPLERS, Predict, Sampling, clipped, guide
@@ -28,7 +28,8 @@ PART = {"cpu": 32, "cuda": 500}  # drawings at a time
 @dataclass(frozen=True, eq=False)
 class Drawer:
     """A network that draws. network, objective: what was trained; sampling: how; name: for messages; part: drawings at a time,
-    None for what suits the device; replay: on a GPU, whether the network is recorded once, in bfloat16, and replayed.
+    None for what suits the device; replay: on a GPU, whether the network is recorded once, in bfloat16, and replayed; compile:
+    whether it is compiled before, which takes a minute and pays for thousands of drawings.
 
     Each drawing has a stream of noise of its own, named by the rng, its exemplar's place and its number, the same on every
     device and in parts of any size. The sums of a network may still differ in the last bits, so that a px that is neither
@@ -40,6 +41,7 @@ class Drawer:
     name: str = "the network"
     part: int | None = None
     replay: bool = True
+    compile: bool = False
 
     def draw(self, shown: torch.Tensor, n: int, rng: np.random.Generator) -> np.ndarray:
         """shown: (k, 1, h, w) exemplars, ink 1, on the device where the network is → (k, n, h, w) float32: drawings as the
@@ -84,6 +86,8 @@ class Drawer:
 
     def _forward(self, place: torch.device) -> Callable[..., torch.Tensor]:
         forward = cast(Callable[..., torch.Tensor], self.network)
+        if self.compile:
+            forward = torch.compile(forward, options=dict(LAYOUT))
         return recorded(forward) if place.type == "cuda" and self.replay else forward
 
     def _predict(

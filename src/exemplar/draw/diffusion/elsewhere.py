@@ -130,8 +130,9 @@ def keep_weights(
 
 
 def draw_prepared(
-    exemplars: Path, weights: Path, out: Path, *, n: int, seed: int, sampling: Sampling, device: str, name: str
-) -> None:
+    exemplars: Path, weights: Path, out: Path, *, n: int, seed: int, sampling: Sampling, device: str, name: str,
+    compile: bool = False,
+) -> None:  # fmt: skip
     """Drawings after exemplars into NAME.npz, as `draw score` reads them; how long it took is printed and in NAME.json."""
     shown, concepts, about = read_exemplars(exemplars)
     content = read_weights(weights)
@@ -139,7 +140,7 @@ def draw_prepared(
     network = NETWORKS[content["training"]["architecture"]](**content["training"]["config"])
     network.load_state_dict(content["weights"])
     network.eval().requires_grad_(False).to(place, memory_format=torch.channels_last)
-    drawer = Drawer(network, objective, sampling, content["name"])
+    drawer = Drawer(network, objective, sampling, content["name"], compile=compile)
     images = torch.as_tensor(shown[:, None] / 255, dtype=torch.float32, device=place)
     seconds = []
     for _ in range(2 if place.type == "cuda" else 1):  # on a GPU the first time is for warming up
@@ -185,7 +186,7 @@ def main(words: Sequence[str] | None = None) -> int:
         else:
             draw_prepared(
                 given.file, given.weights, given.out, n=given.n, seed=given.seed, sampling=_sampling(given),
-                device=given.device, name=given.name,
+                device=given.device, name=given.name, compile=given.compile,
             )  # fmt: skip
     except UserError as problem:
         print(f"elsewhere: {problem}", file=sys.stderr)
@@ -225,6 +226,7 @@ def _parse(words: Sequence[str] | None) -> argparse.Namespace:
     drawing.add_argument("--sampler", default=None)
     drawing.add_argument("--sampler-steps", default=None, help="a number, or all")
     drawing.add_argument("--guidance", type=float, default=None)
+    drawing.add_argument("--compile", action="store_true", help="compile the network first: for thousands of drawings")
     drawing.add_argument("--clip", action="store_true", help="keep the predicted drawing between 0 and 1")
     drawing.add_argument("--name", default="", help="of the files; that of the weights unless given")
     for verb in (training, drawing):

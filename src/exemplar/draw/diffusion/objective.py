@@ -18,10 +18,8 @@ from exemplar.spaces.networks import square_side
 from exemplar.spaces.training.images import TrainingImages
 from exemplar.spaces.training.objective import KeptNetwork, Loss, check_rate
 
-FAST = {
-    "precision": "bf16-mixed",
-    "compile": {"force_layout_optimization": True},
-}  # the heuristic declines channels last
+LAYOUT = {"force_layout_optimization": True}  # channels last also where inductor's own heuristic declines it
+FAST = {"precision": "bf16-mixed", "compile": LAYOUT}
 HELD_OUT_BATCHES = 8
 NO_EXEMPLARS = "training needs an exemplar of each class: name a space that chooses them, or shuffle"
 

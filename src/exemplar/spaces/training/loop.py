@@ -199,6 +199,10 @@ class _Run:
     def save(self, state: dict[str, Any], network: nn.Module, optimizer: torch.optim.Optimizer) -> None:
         if self.folder is None:
             return
+        if not all(torch.isfinite(tensor).all() for tensor in network.parameters()):  # the checkpoint before stays
+            raise UserError(
+                "training has diverged, some weights are not finite: lower the learning rate, or try 32-true"
+            )
         weights = {"network": network.state_dict(), "optimizer": optimizer.state_dict()}
         save_checkpoint(self.folder, {"identity": self.identity, **weights, **state})
 
