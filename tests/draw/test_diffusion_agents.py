@@ -328,6 +328,18 @@ class TestOwnExemplar:
         assert found.code == 2 and said in found.err and "Traceback" not in found.err
 
 
+def test_exemplars_of_another_size_are_shown_at_that_of_the_drawings(
+    tiny_agents: dict[str, str], tmp_path: Path
+) -> None:
+    """Glyphs are 105 px, its drawings 48."""
+    drawn = ex.draw.sample(
+        f"{tiny_agents['cfgdm']}@steps=1", data="glyphs", exemplar="random", n=3, concepts=["2"], out=tmp_path / "drawn"
+    )
+    assert drawn.drawings.image.shape == (6, 48, 48)
+    with Image.open(drawn.figures["sheet"]) as sheet:
+        assert sheet.width == 4 + 4 * (48 + 4)
+
+
 def test_drawing_concepts_it_was_trained_on_is_said(
     tiny_agents: dict[str, str], few_drawings: Path, tmp_path: Path
 ) -> None:

@@ -15,7 +15,7 @@ from exemplar import runs, seeds
 from exemplar.answers import Answer, format_pairs
 from exemplar.draw.agents import make_agent
 from exemplar.draw.drawings import find_warnings, sample_drawings, stack
-from exemplar.draw.own_exemplar import OwnExemplar, read_exemplar
+from exemplar.draw.own_exemplar import read_exemplar
 from exemplar.draw.requests import Request, find_drawings, name_drawer
 from exemplar.draw.sample_store import keep_samples
 from exemplar.errors import UserError
@@ -49,7 +49,9 @@ def sample_into_folder(agent: Any, request: Request, out: Path | str | None) -> 
     with runs.open_run(folder, command="draw sample", config=asked, seed=seed, data=fingerprint) as run:
         if not run.finished:
             run.save(drawings)
-            images = np.concatenate([task.exemplars[:, None], stack(drawings, task)[:, :SHEET_DRAWINGS]], axis=1)
+            images = stack(drawings, task)[:, :SHEET_DRAWINGS]
+            shown = resize(task.exemplars, (images.shape[2], images.shape[3]))
+            images = np.concatenate([shown[:, None], images], axis=1)
             with whole_file(folder / "sheet.png") as part:
                 part.write_bytes(_sheet(images[:SHEET_CONCEPTS], task.concepts))
     drawings, warnings = Drawings.load(folder), (*said, *find_warnings(drawings, task))
@@ -89,7 +91,8 @@ def sample_after_image(
             run.save(drawings)
             images = stack(drawings, task)
             with whole_file(folder / "sheet.png") as part:
-                part.write_bytes(_sheet(np.concatenate([_shown(own, images)[:, None], images], axis=1), task.concepts))
+                shown = resize(own.image[None], (images.shape[2], images.shape[3]))
+                part.write_bytes(_sheet(np.concatenate([shown[:, None], images], axis=1), task.concepts))
             for index, image in enumerate(images[0]):
                 with whole_file(folder / "images" / f"{own.name}-{index + 1:02}.png") as part:
                     Image.fromarray(255 - image).save(part, "PNG")
@@ -102,11 +105,6 @@ def sample_after_image(
         values=values, text=text, warnings=warnings, folder=folder, figures={"sheet": folder / "sheet.png"},
         drawings=Drawings.load(folder),
     )  # fmt: skip
-
-
-def _shown(own: OwnExemplar, images: np.ndarray) -> np.ndarray:
-    """(1, h, w) uint8: the exemplar at the size of the drawings."""
-    return resize(own.image[None], (images.shape[2], images.shape[3]))
 
 
 def _concept_options(request: Request) -> str:

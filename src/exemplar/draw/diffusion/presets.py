@@ -91,7 +91,7 @@ PRESETS = {
 }  # fmt: skip
 DATA = {
     "omniglot": DataSetting(("omniglot", "weak-train"), 29_460, exemplars="simclr-omniglot-released-s0"),
-    "quickdraw-fs": DataSetting(("quickdraw-fs", "train"), 275_550, threshold=0.3),
+    "quickdraw-fs": DataSetting(("quickdraw-fs", "train"), 47_595, threshold=0.3),
     "glyphs": DataSetting(("glyphs", "weak-train"), 15_580, exemplars="simclr-glyphs-s0"),
 }
 
