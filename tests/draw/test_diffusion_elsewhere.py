@@ -84,6 +84,12 @@ class TestElsewhere:
         for one, other in zip(*(network.state_dict().values() for network, _ in networks), strict=True):
             assert torch.equal(one, other)
         assert networks[0][1].training == networks[1][1].training
+        raw = ex.draw.finish_training(prepared, tmp_path / "out" / f"{name}-raw.pt", out=tmp_path / "agents")
+        assert raw["agent"].endswith("-raw") and load_card(raw["agent"], room="draw").training["average"] == 0
+        averaged = networks[0][0].state_dict()
+        assert any(
+            not torch.equal(averaged[k], w) for k, w in load_network(raw["agent"], room="draw")[0].state_dict().items()
+        )
         half = ex.draw.finish_training(prepared, tmp_path / "out" / f"{name}-at-2.pt", out=tmp_path / "agents")
         card = load_card(half["agent"], room="draw")
         assert card.training["steps"] == 2 and "Stopped at step 2 of a schedule of 4" in card.training["chosen"]
@@ -180,7 +186,7 @@ class TestElsewhere:
             "cfgdm-tiny", data=str(few_drawings), setting=SETTINGS, steps=1, seed=1, out=other, device="cpu"
         )
         assert run_there(other, tmp_path, "--every", 1) == 0
-        (weights,) = tmp_path.glob("*.pt")
+        weights = tmp_path / f"{read_training(other).name}.pt"
         with pytest.raises(UserError, match="was not trained on"):
             ex.draw.finish_training(prepared, weights, out=tmp_path / "agents")
 

@@ -91,8 +91,8 @@ def sample_after_image(
             run.save(drawings)
             images = stack(drawings, task)
             with whole_file(folder / "sheet.png") as part:
-                shown = resize(own.image[None], (images.shape[2], images.shape[3]))
-                part.write_bytes(_sheet(np.concatenate([shown[:, None], images], axis=1), task.concepts))
+                framed = resize(own.image[None], (images.shape[2], images.shape[3]))
+                part.write_bytes(_sheet(np.concatenate([framed[:, None], images], axis=1), task.concepts))
             for index, image in enumerate(images[0]):
                 with whole_file(folder / "images" / f"{own.name}-{index + 1:02}.png") as part:
                     Image.fromarray(255 - image).save(part, "PNG")

@@ -90,6 +90,8 @@ def finish_training(prepared: Path | str, weights: Path | str, out: Path | str) 
     network.load_state_dict(content["weights"])
     trained = Trained(network.eval(), content["curve"], float(content["seconds"]))
     recipe, name = replace(training.recipe, objective=objective, steps=step), training.name
+    if objective.average != training.objective.average:
+        name = f"{name}-raw"
     planned = getattr(objective, "last_step", training.recipe.steps)
     if step < planned:
         name = f"{name}-at-{step}"

@@ -30,6 +30,7 @@ import torch
 from torch import nn
 
 from exemplar import seeds
+from exemplar.draw.diffusion.averaging import Averaged
 from exemplar.draw.diffusion.drawing import Drawer, binarise
 from exemplar.draw.diffusion.networks import NETWORKS
 from exemplar.draw.diffusion.prepared import (
@@ -109,11 +110,33 @@ def keep_weights(
     step: int,
     device: str,
 ) -> None:
-    """The weights as NAME.pt, in bfloat16, and the curve as NAME.json; loss and time are printed."""
+    """The weights as NAME.pt, in bfloat16, and the curve as NAME.json; loss and time are printed. Where an average is kept, the
+    weights themselves go into NAME-raw.pt, so that both can be compared."""
+    if isinstance(network, Averaged):
+        raw = replace(prepared.objective, average=0.0)
+        there = replace(prepared, recipe=replace(prepared.recipe, objective=raw))
+        _write(there, network.network, curve, seconds, out / f"{name}-raw.pt", step, device, prepared.digest)
+    _write(prepared, network, curve, seconds, out / f"{name}.pt", step, device, prepared.digest)
+    with whole_file(out / f"{name}.json") as part:
+        part.write_text(json.dumps({"step": step, "seconds": seconds, "curve": curve}, indent=1) + "\n")
+    loss = f", loss {curve[-1]['loss']:.5f}" if curve else ""
+    print(f"{name}: {step} steps, {seconds:.0f} s of training{loss}", flush=True)
+
+
+def _write(
+    prepared: PreparedTraining,
+    network: nn.Module,
+    curve: list[dict[str, float]],
+    seconds: float,
+    path: Path,
+    step: int,
+    device: str,
+    digest: str,
+) -> None:
     kept = prepared.objective.part_to_keep(network, prepared.recipe.shape)
     content = {
         "name": prepared.name,
-        "training": {"objective": prepared.objective.name, **asdict(prepared.objective), "digest": prepared.digest,
+        "training": {"objective": prepared.objective.name, **asdict(prepared.objective), "digest": digest,
                      "architecture": kept.architecture, "config": kept.config, "threshold": prepared.recipe.threshold},
         "weights": kept.module.state_dict(),
         "step": step,
@@ -122,11 +145,7 @@ def keep_weights(
         "machine": describe_machine(device),
         "torch": str(torch.__version__),
     }  # fmt: skip
-    write_weights(out / f"{name}.pt", content)
-    with whole_file(out / f"{name}.json") as part:
-        part.write_text(json.dumps({"step": step, "seconds": seconds, "curve": curve}, indent=1) + "\n")
-    loss = f", loss {curve[-1]['loss']:.5f}" if curve else ""
-    print(f"{name}: {step} steps, {seconds:.0f} s of training{loss}", flush=True)
+    write_weights(path, content)
 
 
 def draw_prepared(
