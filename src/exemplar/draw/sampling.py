@@ -50,8 +50,8 @@ def sample_into_folder(agent: Any, request: Request, out: Path | str | None) -> 
         if not run.finished:
             run.save(drawings)
             images = stack(drawings, task)[:, :SHEET_DRAWINGS]
-            shown = resize(task.exemplars, (images.shape[2], images.shape[3]))
-            images = np.concatenate([shown[:, None], images], axis=1)
+            framed = resize(task.exemplars, (images.shape[2], images.shape[3]))
+            images = np.concatenate([framed[:, None], images], axis=1)
             with whole_file(folder / "sheet.png") as part:
                 part.write_bytes(_sheet(images[:SHEET_CONCEPTS], task.concepts))
     drawings, warnings = Drawings.load(folder), (*said, *find_warnings(drawings, task))
