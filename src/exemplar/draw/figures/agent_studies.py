@@ -71,8 +71,8 @@ def plot_envelope(lines: Mapping[str, np.ndarray], envelope: np.ndarray) -> Figu
     for place, (name, (x, y)) in enumerate(lines.items()):
         axes.plot(x, y, color=HUES[place % len(HUES)], linewidth=1.7, label=name)
     axes.plot(*envelope, color=INK, linestyle="--", linewidth=1.3, label="the best")
-    axes.set(xlabel="originality", ylabel="recognizability")
-    axes.legend(fontsize=9)
+    axes.set(xlabel="originality", ylabel="recognizability", ylim=(0, 1.03))
+    axes.legend(fontsize=9, loc="center left", bbox_to_anchor=(1, 0.5))
     return figure
 
 
