@@ -213,7 +213,7 @@ class TestGrids:
         self, few_drawings: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         options: dict[str, Any] = {
-            "vary": ["width=6,8", "seed=0,1"], "preset": "cfgdm-tiny", "data": str(few_drawings), "steps": 1, "every": 1,
+            "vary": ["width=6,8"], "preset": "cfgdm-tiny", "data": str(few_drawings), "steps": 1, "every": 1,
             "device": "cpu", "out": tmp_path / "grid",
         }  # fmt: skip
         from exemplar.draw import grid_training
@@ -222,7 +222,7 @@ class TestGrids:
 
         def counted(*args: Any) -> Any:
             names.append(args[3])
-            if len(names) == 3:
+            if len(names) == 2:
                 raise KeyboardInterrupt
             return real(*args)
 
@@ -230,11 +230,11 @@ class TestGrids:
         with pytest.raises(KeyboardInterrupt):
             ex.draw.train_grid("own", **options)
         trained = ex.draw.train_grid("own", **options)
-        assert len(trained["networks"]) == 4 and len(names) == 3 + 2  # nothing twice
+        assert len(trained["networks"]) == 2 and len(names) == 2 + 1  # nothing twice
         placed = ex.draw.study(
             "diffusion-grid", data=str(few_drawings), agent=f"{tmp_path}/grid@steps=1", n=3, out=tmp_path / "study"
         )
-        assert len({row["agent"] for row in placed["scores"] if row["name"] == "diversity"}) == 4
+        assert len({row["agent"] for row in placed["scores"] if row["name"] == "diversity"}) == 2
         assert placed.page.is_file() and "plane" in placed.figures
 
     @pytest.mark.parametrize(
@@ -276,7 +276,7 @@ class TestStudies:
     def test_samplers(self, tiny_agents: dict[str, str], few_drawings: Path, tmp_path: Path) -> None:
         agent = f"{tiny_agents['ddpm']}"
         found = ex.draw.study(
-            "samplers", data=str(few_drawings), agent=agent, n=3, concepts=["3"], out=tmp_path / "study"
+            "samplers", data=str(few_drawings), agent=agent, n=3, concepts=["2"], out=tmp_path / "study"
         )
         who = {row["agent"] for row in found["scores"] if row["name"] == "diversity"}
         assert who == {f"{s}, {n} steps" for s in ("dpm-solver", "ddim", "ancestral") for n in (5, 10, 20)} | {
@@ -301,7 +301,10 @@ class TestStudies:
 
 
 class TestSpeed:
-    @pytest.mark.parametrize(("name", "settings"), [("convnext-unet", {"width": 6}), ("set-unet", {"size": 16})])
+    @pytest.mark.parametrize(
+        ("name", "settings"),
+        [("convnext-unet", {"width": 6}), pytest.param("set-unet", {"size": 16}, marks=pytest.mark.long)],
+    )
     def test_a_network_is_compiled_whole(self, name: str, settings: dict[str, int]) -> None:
         """No break in the graph, and the same numbers and gradients; inductor itself is a GPU's business."""
         torch.manual_seed(0)

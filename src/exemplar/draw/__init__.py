@@ -250,6 +250,7 @@ def study(
     ] = None,
     n: Annotated[int | None, Option("Drawings of each concept, of a study of an agent.", low=3)] = None,
     concepts: Concepts = (),
+    allow_seen: AllowSeen = False,
     out: Out = None,
     engine: Annotated[str, Option("Who lets an agent draw: here, pool or ray.")] = "here",
     workers: Workers = None,
@@ -265,10 +266,12 @@ def study(
 
     only = read_words(concepts)
     if name in AGENT_STUDIES:
-        request = Request(data=data, split=split, n=n, seed=seed, only=only)
+        request = Request(data=data, split=split, n=n, seed=seed, only=only, allow_seen=allow_seen)
         return run_agent_study(name, agent, request, out, make_backend(engine, workers, address))
-    if agent is not None or n is not None or only:
-        raise UserError(f"The study {name} is of the data, not of an agent: leave --agent, --n and --concepts out.")
+    if agent is not None or n is not None or only or allow_seen:
+        raise UserError(
+            f"The study {name} is of the data, not of an agent: leave --agent, --n, --concepts and --allow-seen out."
+        )
     return run_study(name, data, split, out, seed)
 
 

@@ -25,7 +25,7 @@ from exemplar.spaces.training.images import TrainingImages
 from exemplar.spaces.training.loop import Trained
 from exemplar.spaces.zoo import save_space
 
-ROWS, COLUMNS, STEPS = 4, 6, 10  # of a sheet that is made while training goes on
+ROWS, COLUMNS, STEPS = 4, 4, 10  # of a sheet that is made while training goes on
 
 
 @dataclass(frozen=True, eq=False)
