@@ -65,7 +65,9 @@ def prepare_exemplars(
 ) -> Answer:
     """The exemplars of a task into one file, at 48 px."""
     place = check_path(out, ".npz", "A file of exemplars")
-    request = Request(data=data, split=split, exemplar=exemplar, n=3, seed=seed, only=only, people=False, allow_seen=True)
+    request = Request(
+        data=data, split=split, exemplar=exemplar, n=3, seed=seed, only=only, people=False, allow_seen=True
+    )
     task = request.task  # nothing is scored here, so critics may have seen these concepts
     prepared = DrawingInput((SIZE, SIZE), find_setting(data, split).threshold).prepare(task.exemplars)
     about = {"data": task.data.name, "exemplar": task.chosen_by}
