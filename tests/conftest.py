@@ -100,3 +100,44 @@ def one_place(tmp_path_factory: pytest.TempPathFactory):  # type: ignore[no-unty
         patch.setenv("EXEMPLAR_CACHE", str(tmp_path_factory.mktemp("cache")))
         patch.chdir(tmp_path_factory.mktemp("runs"))
         yield
+
+
+# Diffusion agents: few drawings, and agents that were trained on them for a moment
+
+
+@pytest.fixture(scope="session")
+def few_drawings(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An npz of 12 concepts, 5 drawings each, 48 px, with exemplars."""
+    import numpy as np
+
+    from exemplar.images.glyphs import GlyphsConfig, load_glyphs
+
+    data = load_glyphs("weak-test", GlyphsConfig(alphabets=4, characters=4, drawers=5, size=48))
+    path = tmp_path_factory.mktemp("data") / "few.npz"
+    concept = np.array(data.concept.names)[data.concept.code]
+    np.savez(path, images=data.images, concept=concept, exemplar=np.arange(data.n_concepts) * 5)
+    return path
+
+
+@pytest.fixture(scope="session")
+def few_images(few_drawings: Path) -> Any:
+    """The same, to train on."""
+    from exemplar.images.catalogue import load
+    from exemplar.spaces.training.images import TrainingImages
+
+    data = load(few_drawings).resized(48, binarise=0.5)
+    return TrainingImages.of(data.images, data.concept.code, data.concept.names, data.exemplars)
+
+
+@pytest.fixture(scope="session")
+def tiny_agents(few_drawings: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """FOLDER/NAME of a CFGDM, a DDPM and an FSDM that were trained for two steps: they draw nothing that could be read."""
+    import exemplar as ex
+
+    folder, found = tmp_path_factory.mktemp("agents"), {}
+    narrow = ("width=6", "batch=4", "diffusion_steps=40")
+    sets = ("sets=2", "set_size=3", "diffusion_steps=40", "blocks=1")
+    for kind, preset, settings in (("cfgdm", "cfgdm-tiny", narrow), ("ddpm", "ddpm", narrow), ("fsdm", "fsdm", sets)):
+        options: dict[str, Any] = {"setting": settings, "steps": 2, "every": 2, "device": "cpu"}
+        found[kind] = ex.draw.train(preset, data=str(few_drawings), out=str(folder), **options)["agent"]
+    return found

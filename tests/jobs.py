@@ -57,3 +57,20 @@ def threads(k: int) -> dict[str, Any]:
     from threadpoolctl import threadpool_info
 
     return {"torch": torch.get_num_threads(), "blas": [pool["num_threads"] for pool in threadpool_info()]}
+
+
+def say_gpus(k: int) -> dict[str, Any]:
+    """Which GPUs Ray gave this job, real or pretended."""
+    import ray
+
+    return {"job": k, "gpus": [int(gpu) for gpu in ray.get_gpu_ids()]}
+
+
+def die_once(job: tuple[str, int]) -> int:
+    """The first call of job 1 takes its worker with it; every call leaves a file."""
+    folder, k = job
+    first = not list(Path(folder).glob(f"{k}-*"))
+    (Path(folder) / f"{k}-{time.monotonic_ns()}").touch()
+    if k == 1 and first:
+        os._exit(9)
+    return k * k

@@ -113,9 +113,12 @@ class Pool:
 
 @dataclass(frozen=True)
 class Ray:
-    """Over a Ray cluster. address: None starts one on this machine, "auto" joins the one that runs."""
+    """Over a Ray cluster. address: None starts one on this machine, "auto" joins the one that runs; gpus: what a job asks for,
+    a share of one where several fit it; retries: how often a job is done again whose worker was killed."""
 
     address: str | None = None
+    gpus: float = 0.0
+    retries: int = 0
 
     def compute(self, function: Callable[[Any], Any], jobs: Sequence[Any]) -> Iterator[tuple[int, bytes | Failure]]:
         try:
@@ -140,7 +143,11 @@ class Ray:
                     f"there is no Ray cluster at {self.address!r}: start one, or leave --address out"
                 ) from problem
         try:
-            remote = ray.remote(num_cpus=1, max_retries=0)(attempt)
+            if self.gpus > (there := ray.cluster_resources().get("GPU", 0)):
+                raise UserError(
+                    f"a job asks for {self.gpus:g} GPUs, the Ray cluster has {there:g}: lower --gpus-per-job"
+                )
+            remote = ray.remote(num_cpus=1, num_gpus=self.gpus, max_retries=self.retries)(attempt)
             waiting = iter(enumerate(jobs))
             window = 4 * max(1, int(ray.cluster_resources().get("CPU", 1)))
             running: dict[Any, int] = {}
@@ -170,17 +177,21 @@ class Ray:
             socket.create_connection((host, int(port)), timeout=5).close()
 
 
-def backend(engine: str = "pool", workers: int | None = None, address: str | None = None) -> Backend:
-    """The one a command line names: here, pool or ray."""
+def backend(
+    engine: str = "pool", workers: int | None = None, address: str | None = None, gpus: float = 0.0, retries: int = 0
+) -> Backend:
+    """The one a command line names: here, pool or ray. gpus, retries: of a job on a Ray cluster."""
     if address is not None and engine != "ray":
         raise UserError(f"--address belongs to --engine ray, not to {engine}")
+    if gpus and engine != "ray":
+        raise UserError(f"--gpus-per-job belongs to --engine ray, not to {engine}")
     match engine:
         case "here":
             return Here()
         case "pool":
             return Pool(workers)
         case "ray":
-            return Ray(address)
+            return Ray(address, gpus, retries)
     raise unknown("engine", engine, ("here", "pool", "ray"))
 
 

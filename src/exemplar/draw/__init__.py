@@ -13,10 +13,19 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+from exemplar.draw.agent_verbs import (
+    check_agent,
+    finish_training,
+    list_agents,
+    prepare_exemplars,
+    prepare_training,
+    sample,
+    train,
+    train_grid,
+)
 from exemplar.draw.arguments import (
     FIT,
     WHO,
-    Agent,
     AllowSeen,
     Concepts,
     Data,
@@ -45,13 +54,13 @@ from exemplar.options import Address, Engine, Names, Option, Place, Seed, Worker
 if TYPE_CHECKING:
     from exemplar.answers import Answer
     from exemplar.draw.adapting import sample_maml_episodes
-    from exemplar.draw.checking import CheckedAgent
     from exemplar.draw.critics import Critics, load_critics
+    from exemplar.draw.diffusion.loading import load_agent
     from exemplar.draw.drawings import read_drawings
     from exemplar.draw.encoding import encode_drawings
+    from exemplar.draw.grids import grid
     from exemplar.draw.measures.generalization import best_envelope, generalization_curve
     from exemplar.draw.measures.human_distance import Reference, family_medians, fit_reference, load_reference
-    from exemplar.draw.sampling import SampledDrawings
     from exemplar.draw.scores import ScoreConfig, score_features
     from exemplar.draw.scoring import ScoredAnswer, compute_scores
     from exemplar.draw.studying import StudyAnswer
@@ -71,18 +80,25 @@ __all__ = [
     "divide_quickdraw",
     "encode_drawings",
     "family_medians",
+    "finish_training",
     "fit_reference",
     "generalization_curve",
+    "grid",
     "list_agents",
+    "load_agent",
     "load_critics",
     "load_reference",
     "make_task",
+    "prepare_exemplars",
+    "prepare_training",
     "read_drawings",
     "sample",
     "sample_maml_episodes",
     "score",
     "score_features",
     "study",
+    "train",
+    "train_grid",
     "train_quickdraw",
 ]
 # names without a command → the module they are imported from when first used
@@ -97,6 +113,8 @@ FROM = {
     "family_medians": "measures.human_distance",
     "fit_reference": "measures.human_distance",
     "generalization_curve": "measures.generalization",
+    "grid": "grids",
+    "load_agent": "diffusion.loading",
     "load_critics": "critics",
     "load_reference": "measures.human_distance",
     "make_task": "tasks",
@@ -220,81 +238,42 @@ def compare(
 
 
 @verb
-def sample(
-    agent: Annotated[
-        Agent,
-        Option("Who draws: an agent of the room, or a function of yours, file.py:function.", positional=True),
-    ],
-    data: Data,
-    split: Split = None,
-    exemplar: Exemplar = "centre",
-    n: Number = None,
-    concepts: Concepts = (),
-    out: Annotated[Place | None, Option("The folder to write; one below runs/draw unless given.")] = None,
-    seed: Seed = 0,
-) -> SampledDrawings:
-    """Let an agent draw: a record of its drawings, and a sheet to look at. `draw score` takes the folder.
-
-    Returns:
-        An answer whose `drawings` is the record, and whose `figures` hold the sheet.
-
-    >>> import exemplar as ex
-    >>> drawn = ex.draw.sample("redraw@2", data="glyphs", exemplar="random", n=3, out="drawn")
-    >>> len(drawn.drawings), drawn.drawings.image.shape
-    (270, (270, 105, 105))
-    """
-    from exemplar.draw.choices import read_words
-    from exemplar.draw.requests import Request
-    from exemplar.draw.sampling import sample_into_folder
-
-    only = read_words(concepts)
-    request = Request(data=data, split=split, exemplar=exemplar, n=n, seed=seed, only=only, people=False)
-    return sample_into_folder(agent, request, out)
-
-
-@verb
 def study(
     name: Annotated[str, Option("A study; a name that does not exist lists them.", positional=True)],
     data: Annotated[str, Option("A data set, a folder, or an npz.")] = "glyphs",
     split: Split = None,
+    agent: Annotated[
+        str | None,
+        Option(
+            "Of guidance and samplers: a diffusion agent, FOLDER/NAME of one you trained, with settings after an @; of "
+            "diffusion-grid: the folder of several."
+        ),
+    ] = None,
+    n: Annotated[int | None, Option("Drawings of each concept, of a study of an agent.", low=3)] = None,
+    concepts: Concepts = (),
+    allow_seen: AllowSeen = False,
     out: Out = None,
+    engine: Annotated[str, Option("Who lets an agent draw: here, pool or ray.")] = "here",
+    workers: Workers = None,
+    address: Address = None,
     seed: Seed = 0,
 ) -> StudyAnswer:
     """One of the room's experiments: its scores, records, figures and a page in a run folder."""
-    from exemplar.draw.studying import run_study
+    from exemplar.draw.choices import read_words
+    from exemplar.draw.requests import Request
+    from exemplar.draw.studies import AGENT_STUDIES
+    from exemplar.draw.studying import run_agent_study, run_study
+    from exemplar.errors import UserError
 
+    only = read_words(concepts)
+    if name in AGENT_STUDIES:
+        request = Request(data=data, split=split, n=n, seed=seed, only=only, allow_seen=allow_seen)
+        return run_agent_study(name, agent, request, out, make_backend(engine, workers, address))
+    if agent is not None or n is not None or only or allow_seen:
+        raise UserError(
+            f"The study {name} is of the data, not of an agent: leave --agent, --n, --concepts and --allow-seen out."
+        )
     return run_study(name, data, split, out, seed)
-
-
-@verb
-def list_agents() -> Answer:
-    """The agents of the room, one line each.
-
-    >>> import exemplar as ex
-    >>> [agent["name"] for agent in ex.draw.list_agents()["agents"]]
-    ['copies', 'others', 'noise', 'redraw']
-    """
-    from exemplar.draw.checking import describe_agents
-
-    return describe_agents()
-
-
-@verb
-def check_agent(
-    agent: Annotated[Agent, Option("An agent of yours, file.py:function, or one of the room.", positional=True)],
-    data: Annotated[str, Option("The drawings to check it on: a data set, a folder, or an npz.")] = "glyphs",
-    concepts: Annotated[int, Option("How many of its concepts.", low=2)] = 8,
-    seed: Seed = 0,
-) -> CheckedAgent:
-    """Whether an agent keeps the room's contract, sample(exemplars, n, rng); says what is wrong with it, one finding per line.
-
-    >>> import exemplar as ex
-    >>> ex.draw.check_agent("copies").ok
-    True
-    """
-    from exemplar.draw.checking import check_drawing_agent
-
-    return check_drawing_agent(agent, data, concepts, seed)
 
 
 @verb

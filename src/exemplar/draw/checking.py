@@ -10,7 +10,9 @@ import numpy as np
 
 from exemplar import seeds
 from exemplar.answers import Answer, format_table
-from exemplar.draw.agents import AGENTS, make_agent
+from exemplar.draw.agents import AGENTS, is_ready, make_agent
+from exemplar.draw.diffusion.loading import WEIGHTS, count_of
+from exemplar.draw.diffusion.presets import PRESETS
 from exemplar.draw.drawings import call_agent, sample_drawings, stack
 from exemplar.draw.tasks import DrawingTask, make_task
 from exemplar.errors import UserError
@@ -30,12 +32,37 @@ class CheckedAgent(Answer):
 
 
 def describe_agents() -> Answer:
-    rows = [{"name": agent.name, "what": agent.what, "setting": agent.setting} for agent in AGENTS.values()]
-    lines = [
-        (row["name"] + (f"@{row['setting'].split(',')[0]}" if row["setting"] else ""), row["what"]) for row in rows
+    """Every agent, and every preset of those that are trained, with the number of its parameters."""
+    rows: list[dict[str, Any]] = []
+    for agent in AGENTS.values():
+        row: dict[str, Any] = {
+            "name": agent.name,
+            "what": agent.what,
+            "setting": agent.setting,
+            "ready": is_ready(agent.name),
+        }
+        if agent.name in WEIGHTS:
+            row |= {"parameters": count_of(agent.name), "weights": WEIGHTS[agent.name]}
+        rows.append(row)
+    presets = [
+        {"name": name, "agent": preset.agent, "what": preset.what, "parameters": preset.parameters, "note": preset.note}
+        for name, preset in PRESETS.items()
     ]
-    hint = "\n\nYour own: any function sample(exemplars, n, rng), as file.py:function; exemplar draw check-agent checks it."
-    return Answer(values={"agents": rows}, text=format_table(("agent", "what it draws"), lines) + hint)
+    lines = [
+        (
+            row["name"] + (f"@{row['setting'].split(',')[0].split(' ')[0]}" if row["setting"] else ""),
+            row["what"] + ("" if row["ready"] else " (no weights ship with this version)"),
+        )
+        for row in rows
+    ]
+    trained = [(row["name"], f"{row['parameters']:,}", row["what"]) for row in presets]
+    text = (
+        format_table(("agent", "what it draws"), lines)
+        + "\n\nYour own: any function sample(exemplars, n, rng), as file.py:function; exemplar draw check-agent checks it."
+        + "\n\nTo train (exemplar draw train PRESET --data …; the result draws as FOLDER/NAME):\n\n"
+        + format_table(("preset", "parameters", "what"), trained)
+    )
+    return Answer(values={"agents": rows, "presets": presets}, text=text)
 
 
 def check_drawing_agent(agent: Any, data: str, n_concepts: int, seed: int) -> CheckedAgent:

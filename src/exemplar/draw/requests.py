@@ -12,10 +12,12 @@ from typing import Any
 
 from exemplar import seeds
 from exemplar.draw.agents import AGENTS, is_agent, make_agent
+from exemplar.draw.agents.trained import find_seen
 from exemplar.draw.choices import check_ways, choose_concepts
 from exemplar.draw.critics import Critics, load_critics
 from exemplar.draw.drawings import arrange_drawings, read_drawings, sample_drawings
 from exemplar.draw.own_drawers import HUMAN, SIMULATED_DRAWERS, claim, refuse_reserved
+from exemplar.draw.sample_store import keep_samples
 from exemplar.draw.scores import DEFAULT, ScoreConfig
 from exemplar.draw.tasks import (
     FEWEST,
@@ -207,15 +209,23 @@ def _find_drawings(
     if text in (HUMAN, SIMULATED_DRAWERS):
         return _own(text, task)
     if is_agent(text) or (":" in text and not is_there(text)):
-        name = agent or re.sub(r"(?:.*[/\\])?([^/\\]*)\.py:", r"\1:", text).replace(":", ".")
+        name = agent or name_drawer(text)
         refuse_reserved(name)
         asked = None if is_agent(text) else said  # the room's own keep the contract
-        return sample_drawings(make_agent(text, task), task, agent=name, seed=seed, said=asked)
+        sample = make_agent(text, task)
+        said += find_seen(sample, task)
+        return sample_drawings(keep_samples(sample), task, agent=name, seed=seed, said=asked)
     if not is_there(text):
         if text in (PEOPLE, SIMULATED):
             raise UserError(f"there is no drawer '{text}': did you mean {own_word(task)}, the data's own drawings?")
         raise unknown("drawer, file or folder", text, (HUMAN, SIMULATED_DRAWERS, *AGENTS))
     return read_drawings(text, task, agent=agent, invert=invert, size=size, said=said)
+
+
+def name_drawer(text: str) -> str:
+    """What an agent is called in tables: its name, without the folders it lies in."""
+    name = re.sub(r"(?:.*[/\\])?([^/\\]*)\.py:", r"\1:", text).replace(":", ".")
+    return name.rpartition("/")[2] if is_agent(text) else name
 
 
 def own_word(task: DrawingTask) -> str:

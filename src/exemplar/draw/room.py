@@ -15,9 +15,10 @@ def _agents() -> Mapping[str, str]:
 
 
 def _studies() -> Mapping[str, str]:
-    from exemplar.draw.studies import STUDIES
+    from exemplar.draw.studies import AGENT_STUDIES, STUDIES
 
-    return {name: study.title for name, study in STUDIES.items()}
+    own = {name: study.title for name, study in STUDIES.items()}
+    return {**own, **{name: study.title for name, study in AGENT_STUDIES.items()}}
 
 
 def _results() -> Mapping[str, KeptResult]:
@@ -52,15 +53,28 @@ ROOM = Room(
         "score": "score",
         "compare": "compare",
         "sample": "sample",
+        "train": "train",
+        "grid": "train_grid",
         "study": "study",
         "agents": "list_agents",
         "check-agent": "check_agent",
+        "elsewhere prepare": "prepare_training",
+        "elsewhere exemplars": "prepare_exemplars",
+        "elsewhere finish": "finish_training",
         "quickdraw-fs train": "train_quickdraw",
         "quickdraw-fs cluster": "cluster_quickdraw",
         "quickdraw-fs build": "build_quickdraw",
         "quickdraw-fs divide": "divide_quickdraw",
     },
-    resumes=("score", "compare", "quickdraw-fs train", "quickdraw-fs cluster", "quickdraw-fs divide"),
+    resumes=(
+        "score",
+        "compare",
+        "train",
+        "grid",
+        "quickdraw-fs train",
+        "quickdraw-fs cluster",
+        "quickdraw-fs divide",
+    ),
     agents=_agents,
     studies=_studies,
     results=_results,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,12 +23,14 @@ LEAD = "Bars and brackets are 95 % intervals, over concepts and, where there are
 
 
 def write_study(
-    folder: Path, title: str, text: str, show: Show, published: Numbers | None = None, made_by: str = ""
-) -> Path:
+    folder: Path, title: str, text: str, show: Show, published: Numbers | None = None, made_by: str = "",
+    conclude: Callable[[StudyRecord], str] = study_verdict,
+) -> Path:  # fmt: skip
     """`index.html` in a study's run folder, and figures/NAME.png and .svg.
 
     title, text: of the page, what it asks; show: its figures (`studies.SHOW` has those of each study by name); published: what
-    others found on this data; made_by: who made the data, people or simulated drawers.
+    others found on this data; made_by: who made the data, people or simulated drawers; conclude: what it found, in a
+    sentence.
     """
     record = replace(read_study(folder, published), made_by=made_by)
     figures = [
@@ -38,7 +41,7 @@ def write_study(
     )
     return write_page(
         folder / "index.html", title, LEAD, [chapter], "The run folder holds every record and score.",
-        verdict=study_verdict(record), made=[("study", record.name), *how_made([folder])], figures="figures",
+        verdict=conclude(record), made=[("study", record.name), *how_made([folder])], figures="figures",
     )  # fmt: skip
 
 

@@ -19,7 +19,9 @@ from exemplar.draw.studies.centre_and_exemplar import CENTRE_AND_EXEMPLAR
 from exemplar.draw.studies.critics_agree import CRITICS_AGREE
 from exemplar.draw.studies.curve import CURVE
 from exemplar.draw.studies.data_sets import DATA_SETS
+from exemplar.draw.studies.diffusion_grid import DIFFUSION_GRID
 from exemplar.draw.studies.exemplars import EXEMPLARS
+from exemplar.draw.studies.guidance import GUIDANCE
 from exemplar.draw.studies.known_answers import KNOWN_ANSWERS
 from exemplar.draw.studies.maps import MAPS
 from exemplar.draw.studies.normalisation import NORMALISATION
@@ -27,6 +29,7 @@ from exemplar.draw.studies.number_of_drawings import NUMBER_OF_DRAWINGS
 from exemplar.draw.studies.originality_agrees import ORIGINALITY_AGREES
 from exemplar.draw.studies.ranked import RANKED
 from exemplar.draw.studies.resolution import RESOLUTION
+from exemplar.draw.studies.samplers import SAMPLER_STUDY
 
 STUDIES = {
     study.name: study
@@ -35,6 +38,7 @@ STUDIES = {
         NUMBER_OF_DRAWINGS, RANKED, MAPS, DATA_SETS, KNOWN_ANSWERS, RESOLUTION,
     )
 }  # fmt: skip
+AGENT_STUDIES = {study.name: study for study in (GUIDANCE, SAMPLER_STUDY, DIFFUSION_GRID)}  # of a trained agent
 RESULTS = {
     "draw-humans": people.KEPT,
     "draw-quickdraw-fs": quickdraw_fs.KEPT,

@@ -33,7 +33,7 @@ def curve(run: Run, seed: int, data: ConceptSet) -> Scores:
     found = generalization_curve(
         original, named, weights=stats.resample(len(task.concepts), rng=seeds.rng("concepts", seed))
     )
-    scores = [_curve_error(original, named, found, task.drawers)]
+    scores = [curve_error(original, named, found, task.drawers)]
     at_places, height = density(original)
     for where, place in zip(("least", "most"), found.reach, strict=True):
         at = found.at(np.array([place]))[0]
@@ -42,7 +42,7 @@ def curve(run: Run, seed: int, data: ConceptSet) -> Scores:
     return Scores.collect(scores)
 
 
-def _curve_error(original: np.ndarray, named: np.ndarray, found: Curve, drawers: str) -> Score:
+def curve_error(original: np.ndarray, named: np.ndarray, found: Curve, drawers: str) -> Score:
     """How far the points lie from the curve, root mean square. Its interval is by the jackknife over concepts, of the
     logarithm: no error is below 0."""
     k, two = len(original), np.ones((2, len(original) - 1))

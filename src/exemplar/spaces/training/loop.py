@@ -11,6 +11,7 @@ import math
 import os
 import tempfile
 import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cached_property
 from pathlib import Path
@@ -56,17 +57,19 @@ def train(
     device: str = "auto",
     devices: int = 1,
     precision: str = "32-true",
-    compile: bool = False,
+    compile: bool | Mapping[str, Any] = False,
     replay: bool = False,
     every: int = 500,
+    watch: Callable[[nn.Module, int], None] | None = None,
 ) -> Trained:
     """Train an objective's network on the data, or resume from the folder's checkpoint.
 
     folder: keeps checkpoint.pt and curve.json, renewed every `every` steps, when validation is done too, at Ctrl-C, and at
     the end; None keeps nothing. device: auto, cpu, cuda or cuda:N; devices: how many, each with its own batches, gradients
-    averaged; precision: 32-true or bf16-mixed; compile: let torch.compile fuse the network; replay: on one GPU, record a
-    step once and replay it as a CUDA graph, several times faster for small networks. Replay asks that the loss does not read
-    `step` and never waits for the device, and that the optimizer is capturable (Adam and RMSprop are).
+    averaged; precision: 32-true or bf16-mixed; compile: let torch.compile fuse the network, with these options of inductor if
+    it is a dict; replay: on one GPU, record a step once and replay it as a CUDA graph, several times faster for small networks.
+    Replay asks that the loss does not read `step` and never waits for the device, and that the optimizer is capturable (Adam
+    and RMSprop are). watch: called with the network, in eval mode, and the number of steps at each entry of the curve.
     """
     if steps < 1 or every < 1:
         raise UserError(f"training needs at least 1 step, and an evaluation every 1 or more, not {steps} and {every}")
@@ -75,7 +78,7 @@ def train(
         raise UserError("a step can only be replayed on a single GPU: leave replay out, or use --device cuda")
     with tempfile.TemporaryDirectory() as scratch:  # other processes leave their result in a file
         place = Path(scratch) if folder is None and devices > 1 else folder
-        run = _Run(objective, data, steps, seed, place, compile, replay, every)
+        run = _Run(objective, data, steps, seed, place, compile, replay, every, watch)
         outcome = fabric.launch(run.guarded) if devices == 1 else launch_processes(fabric, run.guarded)
         if isinstance(outcome, UserError | KeyboardInterrupt):
             raise outcome
@@ -95,9 +98,10 @@ class _Run:
     steps: int
     seed: int
     folder: Path | None
-    compile: bool
+    compile: bool | Mapping[str, Any]
     replay: bool
     every: int
+    watch: Callable[[nn.Module, int], None] | None = None
 
     def guarded(self, fabric: Fabric) -> dict[str, Any] | UserError | KeyboardInterrupt | None:
         """The result, or what the user did, which as another process's exception would reach the caller as a traceback in text.
@@ -125,7 +129,7 @@ class _Run:
                 if "fused" in group:  # Adam in one kernel instead of dozens
                     group["fused"] = True
         data, rng = self.data.to(fabric.device), torch.Generator(fabric.device)
-        learner: Any = torch.compile(network) if self.compile else network
+        learner: Any = torch.compile(network, options=_options(self.compile)) if self.compile else network
         advance = plain_steps(fabric, objective, learner, optimizer, data, rng)
         if self.replay:
             advance = replayed_steps(advance, rng)
@@ -158,6 +162,11 @@ class _Run:
                             state["curve"].append(entry)
                         state.update(step=step + 1, totals=totals, seconds=time.monotonic() - begun)
                         self.save(state, network, optimizer)
+                        if evaluated and self.watch is not None:
+                            network.eval()
+                            with torch.no_grad():
+                                self.watch(network, step + 1)
+                            network.train()
                     except UserError as error:
                         problem = error
                 if problem := fabric.broadcast(problem):
@@ -190,6 +199,10 @@ class _Run:
     def save(self, state: dict[str, Any], network: nn.Module, optimizer: torch.optim.Optimizer) -> None:
         if self.folder is None:
             return
+        if not all(torch.isfinite(tensor).all() for tensor in network.parameters()):  # the checkpoint before stays
+            raise UserError(
+                "training has diverged, some weights are not finite: lower the learning rate, or try 32-true"
+            )
         weights = {"network": network.state_dict(), "optimizer": optimizer.state_dict()}
         save_checkpoint(self.folder, {"identity": self.identity, **weights, **state})
 
@@ -205,10 +218,14 @@ class _Run:
 
     @cached_property
     def identity(self) -> dict[str, str]:
-        """What makes this training this one; devices, precision and the number of steps may change on the way."""
-        assert is_dataclass(self.objective)
-        configuration = {field.name: repr(getattr(self.objective, field.name)) for field in fields(self.objective)}
-        return {"objective": self.objective.name, **configuration, "seed": str(self.seed), "data": self.data.digest()}
+        return identify_training(self.objective, self.data, self.seed)
+
+
+def identify_training(objective: Objective, data: TrainingImages, seed: int) -> dict[str, str]:
+    """What makes a training this one; devices, precision and the number of steps may change on the way."""
+    assert is_dataclass(objective)
+    configuration = {field.name: repr(getattr(objective, field.name)) for field in fields(objective)}
+    return {"objective": objective.name, **configuration, "seed": str(seed), "data": data.digest()}
 
 
 def check_devices(device: str, devices: int) -> torch.device:
@@ -236,6 +253,10 @@ def _fresh(objective: Objective, data: TrainingImages, seed: int) -> nn.Module:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seeds.seed("weights", seed))
         return objective.build(data)
+
+
+def _options(compile: bool | Mapping[str, Any]) -> dict[str, Any] | None:
+    return None if isinstance(compile, bool) else dict(compile)
 
 
 def _set_rate(group: dict[str, Any], rate: float) -> None:

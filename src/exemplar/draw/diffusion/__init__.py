@@ -1,0 +1,1 @@
+"""Diffusion models that draw from one example: networks, the process, samplers, training, and the agents made of them."""

@@ -1,0 +1,97 @@
+"""What is kept of a training: weights in bfloat16 with a card, the learning curve, and sheets of drawings made on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import nn
+
+from exemplar import __version__, seeds
+from exemplar.draw.diffusion.agent import DiffusionAgent
+from exemplar.draw.diffusion.averaging import part_that_draws
+from exemplar.draw.diffusion.loading import ROOM
+from exemplar.draw.diffusion.objective import Objective
+from exemplar.draw.diffusion.presets import default_sampling
+from exemplar.files import whole_file
+from exemplar.report.sheets import sheet_png
+from exemplar.spaces.cards import Card
+from exemplar.spaces.inputs import DrawingInput
+from exemplar.spaces.recipes import Recipe
+from exemplar.spaces.training.images import TrainingImages
+from exemplar.spaces.training.loop import Trained
+from exemplar.spaces.zoo import save_space
+
+ROWS, COLUMNS, STEPS = 4, 4, 10  # of a sheet that is made while training goes on
+
+
+@dataclass(frozen=True, eq=False)
+class SheetWatcher:
+    """Draws a few of the concepts at each entry of the curve: held-out ones where there are any. exemplars: (k, h, w) uint8."""
+
+    path: Path
+    exemplars: np.ndarray
+    names: tuple[str, ...]
+    objective: Objective
+    input: DrawingInput
+
+    @classmethod
+    def of(cls, path: Path, images: TrainingImages, recipe: Recipe) -> SheetWatcher:
+        shown = images.held_out or images
+        rows = shown.exemplar if shown.exemplar is not None else shown.rows[:, 0]
+        some = np.unique(np.linspace(0, len(rows) - 1, min(ROWS, len(rows))).astype(int))
+        exemplars = shown.pixels[rows[torch.as_tensor(some)], 0].cpu().numpy()
+        assert isinstance(recipe.input, DrawingInput)
+        names = tuple(shown.names[row] for row in some)
+        return cls(path, exemplars, names, recipe.objective, recipe.input)  # type: ignore[arg-type]
+
+    def __call__(self, network: nn.Module, step: int) -> None:
+        sampling = replace(default_sampling(self.objective), steps=min(STEPS, self.objective.diffusion_steps))
+        place = str(next(network.parameters()).device)
+        agent = DiffusionAgent(
+            "sheet", part_that_draws(network), self.objective, self.input, sampling, place, replay=False
+        )
+        drawn = agent(self.exemplars.astype(np.float32) / 255, COLUMNS, seeds.rng("sheet"))
+        images = np.concatenate([self.exemplars[:, None], drawn], axis=1)
+        frames = {(row, 0): "#c8472b" for row in range(len(images))}
+        with whole_file(self.path) as part:
+            part.write_bytes(sheet_png(images, list(self.names), frames=frames))
+
+
+def save_agent(
+    name: str,
+    recipe: Recipe,
+    seed: int,
+    trained: Trained,
+    out: Path,
+    *,
+    concepts: Sequence[str],
+    machine: str,
+    torch_version: str = torch.__version__,
+) -> None:
+    """Weights (bfloat16) and card of a trained network into a folder."""
+    kept = recipe.objective.part_to_keep(trained.network, recipe.shape)
+    card = Card(
+        name=name,
+        architecture=kept.architecture,
+        config=kept.config,
+        layer=recipe.objective.layer,
+        input=recipe.input,
+        data="/".join(word for word in recipe.data[:2] if word),
+        concepts=tuple(concepts),
+        seed=seed,
+        training={
+            "objective": recipe.objective.name, **asdict(recipe.objective),  # type: ignore[call-overload]
+            "steps": recipe.steps, "exemplars": recipe.exemplars, "held_out": recipe.held_out, "chosen": recipe.chosen,
+            "machine": machine,
+        },
+        curve=trained.curve,
+        scores={key: value for key, value in trained.curve[-1].items() if key.startswith("held_out_")},
+        seconds=round(trained.seconds, 1),
+        versions={"exemplar": __version__, "torch": str(torch_version), "numpy": np.__version__},
+        room=ROOM,
+    )  # fmt: skip
+    save_space(out, kept.module, card)

@@ -1,0 +1,105 @@
+"""A training that is done on another machine: what is sent there, and what is made of what comes back.
+
+What happens between is `python -m exemplar.draw.diffusion.elsewhere`, which needs torch, NumPy and lightning_fabric alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from exemplar.answers import Answer, format_pairs
+from exemplar.draw.diffusion.gathering import find_setting
+from exemplar.draw.diffusion.keeping import save_agent
+from exemplar.draw.diffusion.networks import NETWORKS
+from exemplar.draw.diffusion.prepared import (
+    PreparedTraining,
+    read_training,
+    read_weights,
+    write_exemplars,
+    write_training,
+)
+from exemplar.draw.diffusion.presets import SIZE, read_objective
+from exemplar.draw.requests import Request
+from exemplar.draw.training import TrainingRequest, describe_training
+from exemplar.errors import UserError
+from exemplar.files import check_folder
+from exemplar.options import check_path
+from exemplar.spaces.inputs import DrawingInput
+from exemplar.spaces.training.loop import Trained
+
+THERE = "PYTHONPATH=src python -m exemplar.draw.diffusion.elsewhere"
+
+
+def prepare_training(
+    agent: str,
+    data: str,
+    split: str | None,
+    settings: Sequence[str],
+    steps: int | None,
+    hold_out: str | None,
+    out: Path | str,
+    device: str,
+    seed: int,
+) -> Answer:
+    """Drawings and recipe of a training into one file."""
+    place = check_path(out, ".npz", "A prepared training")
+    request = TrainingRequest.of(agent, data, split, settings, steps, hold_out, seed)
+    images, recipe = request.gather(device)
+    write_training(place, PreparedTraining(request.name, recipe, seed, images))
+    values = {
+        "file": str(place), "agent": request.name, "concepts": images.n_classes, "drawings": len(images.pixels),
+        "steps": recipe.steps, "megabytes": round(place.stat().st_size / 1e6, 1),
+    }  # fmt: skip
+    there = f"{THERE} train {place.name} --work build/{request.name} --out OUT --minutes 9"
+    back = f"exemplar draw elsewhere finish {place} OUT/{request.name}.pt"
+    text = f"{format_pairs(values)}\n\nThere, until it says done:  {there}\nHere, afterwards:  {back}"
+    return Answer(values=values, text=text)
+
+
+def prepare_exemplars(
+    data: str, split: str | None, exemplar: str, only: tuple[str, ...], out: Path | str, seed: int
+) -> Answer:
+    """The exemplars of a task into one file, at 48 px."""
+    place = check_path(out, ".npz", "A file of exemplars")
+    request = Request(
+        data=data, split=split, exemplar=exemplar, n=3, seed=seed, only=only, people=False, allow_seen=True
+    )
+    task = request.task  # nothing is scored here, so critics may have seen these concepts
+    prepared = DrawingInput((SIZE, SIZE), find_setting(data, split).threshold).prepare(task.exemplars)
+    about = {"data": task.data.name, "exemplar": task.chosen_by}
+    write_exemplars(place, (prepared[:, 0] * 255).astype(np.uint8), task.concepts, about)
+    values = {"file": str(place), **about, "concepts": len(task.concepts)}
+    there = f"{THERE} draw {place.name} WEIGHTS.pt --n 19 --out OUT"
+    return Answer(values=values, text=f"{format_pairs(values)}\n\nThere:  {there}")
+
+
+def finish_training(prepared: Path | str, weights: Path | str, out: Path | str) -> Answer:
+    """Weights and card, as `train` leaves them, of what was trained elsewhere."""
+    folder = Path(out).expanduser()
+    check_folder(folder)
+    training, content = read_training(Path(prepared).expanduser()), read_weights(Path(weights).expanduser())
+    about = content["training"]
+    if about.get("digest") != training.digest:
+        raise UserError(
+            f"{weights} was not trained on {prepared} (other drawings, settings or seed): give the file that was sent"
+        )
+    objective, step = read_objective(about), int(content["step"])
+    network = NETWORKS[about["architecture"]](**about["config"])
+    network.load_state_dict(content["weights"])
+    trained = Trained(network.eval(), content["curve"], float(content["seconds"]))
+    recipe, name = replace(training.recipe, objective=objective, steps=step), training.name
+    if objective.average != training.objective.average:
+        name = f"{name}-raw"
+    planned = getattr(objective, "last_step", training.recipe.steps)
+    if step < planned:
+        name = f"{name}-at-{step}"
+        recipe = replace(recipe, chosen=f"{recipe.chosen} Stopped at step {step:,} of a schedule of {planned:,}.")
+    save_agent(
+        name, recipe, training.seed, trained, folder, concepts=training.images.names, machine=content["machine"],
+        torch_version=content["torch"],
+    )  # fmt: skip
+    return describe_training(name, folder, recipe, training.images, trained, ())
