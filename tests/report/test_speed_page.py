@@ -33,7 +33,7 @@ def test_the_page_is_made_from_the_json_files(speed):
 
 def test_every_script_has_kept_what_it_measured():
     scripts = {path.stem for path in (ROOT / "speed").glob("*.py")} - {"record", "page"}
-    assert scripts <= {path.stem for path in RESULTS}
+    assert scripts <= {path.stem.partition("-")[0] for path in RESULTS}  # some only on a CPU so far
 
 
 @pytest.mark.parametrize("path", RESULTS, ids=lambda path: path.stem)

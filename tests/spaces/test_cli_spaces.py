@@ -25,7 +25,7 @@ from exemplar.images.concepts import ConceptSet
 from exemplar.spaces.encoding import encode_kept
 from exemplar.spaces.inputs import DrawingInput
 from exemplar.spaces.projection import PROJECTIONS
-from exemplar.spaces.recipes import RECIPES, make_images
+from exemplar.spaces.recipes import RECIPES, list_recipes, make_images
 from exemplar.spaces.room import ROOM
 from exemplar.spaces.space import PixelSpace
 from exemplar.spaces.verbs import format_card_scores
@@ -51,7 +51,7 @@ def files(folder: Path) -> dict[str, bytes]:
 def test_the_list_names_spaces_stages_and_recipes(exemplar: Any) -> None:
     found = exemplar("spaces", "list", "--json").json()
     assert [space["name"] for space in found["spaces"]] == list(list_spaces())
-    assert found["recipes"] == list(RECIPES) and len(found["stages"]) >= 60
+    assert found["recipes"] == list(list_recipes()) and {*RECIPES} < {*list_recipes()} and len(found["stages"]) >= 60
     text = exemplar("spaces", "list").out
     assert all(name in text for name in list_spaces()) and "efficientnet-lite0/" in text
     layer = {space["name"]: space["layer"] for space in found["spaces"]}
