@@ -65,6 +65,7 @@ class TestElsewhere:
             width=6, batch=2, diffusion_steps=40, drop=0.1, learning_rate=1e-3, average=0.99, last_step=4
         )
 
+    @pytest.mark.long
     def test_it_becomes_the_agent_that_training_here_gives(
         self, prepared: Path, few_drawings: Path, tmp_path: Path
     ) -> None:
@@ -209,6 +210,7 @@ class TestGrids:
     def test_the_texts_base_width_is_the_coded_one(self) -> None:
         assert 40 in GRIDS["F.3"].axes["width"] and 60 in GRIDS["J.2"].axes["width"]
 
+    @pytest.mark.long
     def test_a_grid_is_trained_resumed_and_placed_on_the_plane(
         self, few_drawings: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -256,6 +258,7 @@ class TestGrids:
         assert backend("ray", None, "auto", 0.5, 2) == Ray("auto", 0.5, 2)
 
 
+@pytest.mark.long
 class TestStudies:
     def test_guidance(self, tiny_agents: dict[str, str], few_drawings: Path, tmp_path: Path) -> None:
         agent = f"{tiny_agents['cfgdm']}@steps=1,sampler=ddim"
@@ -305,6 +308,7 @@ class TestSpeed:
         ("name", "settings"),
         [("convnext-unet", {"width": 6}), pytest.param("set-unet", {"size": 16}, marks=pytest.mark.long)],
     )
+    @pytest.mark.long
     def test_a_network_is_compiled_whole(self, name: str, settings: dict[str, int]) -> None:
         """No break in the graph, and the same numbers and gradients; inductor itself is a GPU's business."""
         torch.manual_seed(0)

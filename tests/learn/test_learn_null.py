@@ -244,6 +244,7 @@ def test_true_curves_are_the_mean_of_very_many_sessions():
     assert half.n_participants == 12 and (half.n_sessions == 6).all()
 
 
+@pytest.mark.long
 def test_both_results_fill_their_tables(tmp_path: Path) -> None:
     few = {"sessions": 4, "participants": 4, "half": 4, "two kinds": 4}
     with open_run(tmp_path / "null", command="results learn-null", config={}, seed=0, backend=engine.Here()) as run:
