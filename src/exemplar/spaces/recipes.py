@@ -295,10 +295,12 @@ def finish(
     concepts: Sequence[str],
     machine: str,
     torch_version: str = torch.__version__,
+    room: str = "",
 ) -> None:
     """Weights and card of a trained network into a folder; the card's scores are the last ones on what was held out.
 
-    concepts: what it was trained on, the names of its `TrainingImages`; machine: where.
+    concepts: what it was trained on, the names of its `TrainingImages`; machine: where; room: whose recipe it is, where
+    its name does not tell.
     """
     from exemplar.spaces.cards import Card
     from exemplar.spaces.zoo import save_space
@@ -310,7 +312,7 @@ def finish(
         config=kept.config,
         layer=recipe.objective.layer,
         input=recipe.input,
-        data="/".join(recipe.data[:2]),
+        data="/".join(word for word in recipe.data[:2] if word),  # a file has no split
         concepts=tuple(concepts),
         seed=seed,
         training={
@@ -322,7 +324,7 @@ def finish(
         scores={key: value for key, value in trained.curve[-1].items() if key.startswith("held_out_")},
         seconds=round(trained.seconds, 1),
         versions={"exemplar": __version__, "torch": str(torch_version), "numpy": np.__version__},
-        room=find_room(name),
+        room=room or find_room(name),
     )  # fmt: skip
     save_space(out, kept.module, card)
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import torch
 from torch import nn
 
-from exemplar import __version__, seeds
+from exemplar import seeds
 from exemplar.draw.diffusion.agent import DiffusionAgent
 from exemplar.draw.diffusion.averaging import part_that_draws
 from exemplar.draw.diffusion.loading import ROOM
@@ -18,12 +18,10 @@ from exemplar.draw.diffusion.objective import Objective
 from exemplar.draw.diffusion.presets import default_sampling
 from exemplar.files import whole_file
 from exemplar.report.sheets import sheet_png
-from exemplar.spaces.cards import Card
 from exemplar.spaces.inputs import DrawingInput
-from exemplar.spaces.recipes import Recipe
+from exemplar.spaces.recipes import Recipe, finish
 from exemplar.spaces.training.images import TrainingImages
 from exemplar.spaces.training.loop import Trained
-from exemplar.spaces.zoo import save_space
 
 ROWS, COLUMNS, STEPS = 4, 4, 10  # of a sheet that is made while training goes on
 
@@ -73,25 +71,4 @@ def save_agent(
     torch_version: str = torch.__version__,
 ) -> None:
     """Weights (bfloat16) and card of a trained network into a folder."""
-    kept = recipe.objective.part_to_keep(trained.network, recipe.shape)
-    card = Card(
-        name=name,
-        architecture=kept.architecture,
-        config=kept.config,
-        layer=recipe.objective.layer,
-        input=recipe.input,
-        data="/".join(word for word in recipe.data[:2] if word),
-        concepts=tuple(concepts),
-        seed=seed,
-        training={
-            "objective": recipe.objective.name, **asdict(recipe.objective),  # type: ignore[call-overload]
-            "steps": recipe.steps, "exemplars": recipe.exemplars, "held_out": recipe.held_out, "chosen": recipe.chosen,
-            "machine": machine,
-        },
-        curve=trained.curve,
-        scores={key: value for key, value in trained.curve[-1].items() if key.startswith("held_out_")},
-        seconds=round(trained.seconds, 1),
-        versions={"exemplar": __version__, "torch": str(torch_version), "numpy": np.__version__},
-        room=ROOM,
-    )  # fmt: skip
-    save_space(out, kept.module, card)
+    finish(name, recipe, seed, trained, out, concepts=concepts, machine=machine, torch_version=torch_version, room=ROOM)
