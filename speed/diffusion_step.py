@@ -25,7 +25,8 @@ from torch import nn
 from torch.nn import functional
 
 from exemplar import seeds
-from exemplar.draw.diffusion.depthwise import convolve, convolve_slowly, has_triton, use_kernels
+from exemplar.draw.diffusion import normalising
+from exemplar.draw.diffusion.depthwise import Depthwise
 from exemplar.draw.diffusion.layers import ImageNorm, LinearAttention
 from exemplar.draw.diffusion.objective import Denoising
 from exemplar.spaces.training.images import TrainingImages
@@ -36,7 +37,8 @@ GPU = torch.cuda.is_available()
 DEVICE = torch.device("cuda" if GPU else "cpu")
 LAYOUT = {"force_layout_optimization": True}
 KINDS = {  # of kernels, by the first pattern that is found in their name
-    "depthwise": r"depthwise|_slide|_correlate|conv2d_c1_k1|dgrad2d_c1|wgrad2d_c1|grouped_direct",
+    "our sums": r"^_sum",
+    "depthwise": r"depthwise|conv2d_c1_k1|dgrad2d_c1|wgrad2d_c1|grouped_direct",
     "Adam": r"[Aa]dam|multi_tensor",
     "random numbers": r"distribution_|philox|randint|normal_",
     "layout copies": r"nchwToNhwc|nhwcToNchw|transpose|Memcpy|copy_kernel|direct_copy",
@@ -50,23 +52,23 @@ KINDS = {  # of kernels, by the first pattern that is found in their name
 
 @dataclass(frozen=True)
 class Variant:
-    """textbook: the peer's layers; precision, compile, replay: as in the training loop; kernels: our depthwise convolution."""
+    """textbook: the peer's layers; precision, compile, replay: as in the training loop; kernels: whether sums over
+    px are a kernel of our own."""
 
     name: str
     textbook: bool = False
     precision: str = "32-true"
     compile: dict[str, Any] | None = None
     replay: bool = False
-    kernels: bool = False
+    kernels: bool = True
     also_plain: str = ""  # what to call the same without replaying, measured on the way
 
 
 BF16: dict[str, Any] = {"precision": "bf16-mixed"}
 ON_GPU = (
     Variant("textbook, eager, fp32", textbook=True),
-    Variant("ours, eager, fp32"),
     Variant("ours, compiled, bf16, replayed", **BF16, compile=LAYOUT, replay=True, also_plain="ours, compiled, bf16"),
-    Variant("ours, compiled, bf16, replayed, own depthwise", **BF16, compile=LAYOUT, replay=True, kernels=True),
+    Variant("ours, compiled, bf16, replayed, sums by inductor", **BF16, compile=LAYOUT, replay=True, kernels=False),
     Variant("textbook, compiled, bf16, replayed", textbook=True, **BF16, compile=LAYOUT, replay=True,
             also_plain="textbook, compiled, bf16"),
     Variant("ours, compiled, bf16, replayed, joint pointwise kernels", **BF16, compile={**LAYOUT, "combo_kernels": True},
@@ -88,7 +90,11 @@ class Settings:
     began: float = field(default_factory=time.monotonic)
 
 
-def textbook_norm(self: ImageNorm, images: torch.Tensor) -> torch.Tensor:
+def textbook_norm(
+    self: ImageNorm, images: torch.Tensor, added: torch.Tensor | None = None, gelu: bool = False
+) -> torch.Tensor:
+    images = images if added is None else images + added[:, :, None, None]
+    images = functional.gelu(images) if gelu else images
     return functional.group_norm(images, self.groups, self.weight, self.bias, self.eps)
 
 
@@ -106,11 +112,10 @@ def layers_of(variant: Variant) -> Iterator[None]:
         if variant.textbook:
             stack.enter_context(mock.patch.object(ImageNorm, "forward", textbook_norm))
             stack.enter_context(mock.patch.object(LinearAttention, "forward", textbook_attention))
-        use_kernels(variant.kernels)
-        try:
-            yield
-        finally:
-            use_kernels(False)
+            stack.enter_context(mock.patch.object(Depthwise, "forward", nn.Conv2d.forward))
+        if not variant.kernels:
+            stack.enter_context(mock.patch.object(normalising, "has_triton", lambda: False))
+        yield
 
 
 def make_steps(variant: Variant, settings: Settings, data: TrainingImages) -> tuple[Advance, Advance, torch.Generator]:
@@ -184,39 +189,37 @@ def where_time_goes(advance: Advance, rng: torch.Generator, first: int, n: int =
     return "\n".join(lines)
 
 
-def check_kernels() -> str:
-    """Whether our depthwise kernels agree with the library's on this GPU, and how long each takes; "" where they cannot run."""
-    if not (GPU and has_triton()):
+def check_layers() -> str:
+    """Whether our normalisation agrees with the library's on this GPU, forward and backward, and how long each takes."""
+    if not GPU:
         return ""
     lines = [
-        "depthwise 7×7 by itself, forward and backward, bf16, batch 128 (library's, ours, largest relative difference):"
+        "GELU, then GroupNorm, bf16, batch 128, compiled (library's, ours, largest difference beside float32's largest):"
     ]
-    for channels, side in ((40, 48), (80, 24), (320, 24), (160, 12)):
+    for channels, side in ((80, 48), (160, 24), (320, 12)):
         rng = torch.Generator(DEVICE).manual_seed(0)
-        images = torch.randn(128, channels, side, side, generator=rng, device=DEVICE, dtype=torch.bfloat16)
-        images = images.contiguous(memory_format=torch.channels_last).requires_grad_()
-        weight = torch.randn(channels, 1, 7, 7, generator=rng, device=DEVICE).requires_grad_()
-        bias = torch.randn(channels, generator=rng, device=DEVICE).requires_grad_()
-        parts = (images, weight, bias)
+        make = {"generator": rng, "device": DEVICE}
+        images = torch.randn(128, channels, side, side, **make).contiguous(memory_format=torch.channels_last)
+        change = torch.randn(128, channels, side, side, **make).contiguous(memory_format=torch.channels_last)
+        norm = ImageNorm(channels).to(DEVICE)
 
-        def both(function: Callable[..., torch.Tensor], parts: tuple[torch.Tensor, ...] = parts) -> list[torch.Tensor]:
-            with torch.autocast("cuda", torch.bfloat16):
-                out = function(*parts)
-            return [out, *torch.autograd.grad(out, parts, torch.ones_like(out))]
+        def both(function: Callable[..., torch.Tensor], kind: torch.dtype) -> list[torch.Tensor]:
+            given = images.to(kind).requires_grad_()  # noqa: B023
+            out = function(norm, given, gelu=True)  # noqa: B023
+            return [out.detach(), *torch.autograd.grad(out, (given, norm.weight, norm.bias), change.to(kind))]  # noqa: B023
 
-        theirs, ours = both(convolve_slowly), both(convolve)
-        apart = max(
-            float((one.float() - other.float()).abs().max() / one.float().abs().max())
-            for one, other in zip(theirs, ours, strict=True)
-        )
-        times = []
-        for function in (convolve_slowly, convolve):
+        true, times, apart = both(textbook_norm, torch.float32), [], 0.0
+        for function in (textbook_norm, ImageNorm.forward):
+            torch._dynamo.reset()
+            compiled = torch.compile(function)
+            found = both(compiled, torch.bfloat16)
+            apart = max(float((a - b.float()).abs().max() / a.abs().max()) for a, b in zip(true, found, strict=True))
             for _ in range(5):
-                both(function)
+                both(compiled, torch.bfloat16)
             wait()
             begun = time.perf_counter()
             for _ in range(20):
-                both(function)
+                both(compiled, torch.bfloat16)
             wait()
             times.append((time.perf_counter() - begun) / 20 * 1000)
         lines.append(f"  {channels:4} channels at {side} px: {times[0]:7.3f} ms {times[1]:7.3f} ms {apart:9.1e}")
@@ -245,10 +248,10 @@ def main(words: Sequence[str] | None = None) -> list[Row]:
     if GPU:
         print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}, width {given.width}, batch {given.batch}")
     try:
-        print(check_kernels())
+        print(check_layers())
     except Exception as problem:  # a compiler's refusal must not cost the rest
-        print(f"our depthwise kernels do not run here: {type(problem).__name__}: {problem}")
-        notes.append("our depthwise kernels did not run")
+        print(f"our normalisation does not run here: {type(problem).__name__}: {problem}")
+        notes.append("our normalisation did not run by itself")
     peer: float | None = None
     took = 0.0
     with tried_kernels():

@@ -93,9 +93,9 @@ class ConvNextBlock(nn.Module):
 
     def forward(self, images: torch.Tensor, when: torch.Tensor | None = None) -> torch.Tensor:
         """images: (b, before, h, w); when: (b, time) → (b, after, h, w)."""
-        inside = self.depthwise(images)
+        added = None
         if self.time is not None:
             assert when is not None
-            inside = inside + self.time(functional.gelu(when))[:, :, None, None]
-        inside = functional.gelu(self.widen(self.norm_in(inside)))
-        return self.narrow(self.norm_out(inside)) + self.around(images)
+            added = self.time(functional.gelu(when))
+        inside = self.widen(self.norm_in(self.depthwise(images), added))
+        return self.narrow(self.norm_out(inside, gelu=True)) + self.around(images)

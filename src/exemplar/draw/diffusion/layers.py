@@ -12,12 +12,13 @@ import torch
 from torch import nn
 from torch.nn import functional
 
+from exemplar.draw.diffusion.normalising import normalise
+
 
 class ImageNorm(nn.Module):
     """GroupNorm: groups of an image's channels are brought to mean 0 and variance 1 over all px, then each channel is scaled.
 
-    As plain sums, since torch.compile leaves the channels-last layout for GroupNorm itself. Sums are in float32, what comes out
-    has the type that came in."""
+    By our own formulas, since torch.compile leaves the channels-last layout for GroupNorm itself."""
 
     def __init__(self, channels: int, groups: int = 1, eps: float = 1e-5) -> None:
         super().__init__()
@@ -25,13 +26,9 @@ class ImageNorm(nn.Module):
         self.bias = nn.Parameter(torch.zeros(channels))
         self.groups, self.eps = groups, eps
 
-    def forward(self, images: torch.Tensor) -> torch.Tensor:
-        """(b, c, h, w) → the same."""
-        with torch.autocast(images.device.type, enabled=False):
-            values = images.float().unflatten(1, (self.groups, -1))
-            variance, mean = torch.var_mean(values, dim=(2, 3, 4), correction=0, keepdim=True)
-            scaled = ((values - mean) * torch.rsqrt(variance + self.eps)).flatten(1, 2)
-            return (scaled * self.weight[:, None, None] + self.bias[:, None, None]).to(images.dtype)
+    def forward(self, images: torch.Tensor, added: torch.Tensor | None = None, gelu: bool = False) -> torch.Tensor:
+        """(b, c, h, w) → the same. added: (b, c), to each channel beforehand; gelu: beforehand, too, not with `added`."""
+        return normalise(images, self.weight, self.bias, self.groups, self.eps, added=added, gelu=gelu)
 
 
 class LinearAttention(nn.Module):
