@@ -17,9 +17,6 @@ from torch import nn
 
 import exemplar as ex
 from exemplar.draw.diffusion import elsewhere
-from exemplar.draw.diffusion.averaging import Averaged
-from exemplar.draw.diffusion.depthwise import Depthwise, use_kernels
-from exemplar.draw.diffusion.networks import NETWORKS
 from exemplar.draw.diffusion.objective import Denoising
 from exemplar.draw.diffusion.prepared import read_training, read_weights
 from exemplar.draw.grids import GRIDS, grid, parse_grid
@@ -304,59 +301,6 @@ class TestStudies:
 
 
 class TestSpeed:
-    @pytest.mark.parametrize(
-        ("name", "settings"),
-        [("convnext-unet", {"width": 6}), pytest.param("set-unet", {"size": 16}, marks=pytest.mark.long)],
-    )
-    @pytest.mark.long
-    def test_a_network_is_compiled_whole(self, name: str, settings: dict[str, int]) -> None:
-        """No break in the graph, and the same numbers and gradients; inductor itself is a GPU's business."""
-        torch.manual_seed(0)
-        network = Averaged(NETWORKS[name](**settings), 0.9).train()
-        compiled = torch.compile(network, backend="aot_eager", fullgraph=True)
-        shown = torch.rand(2, 1, 16, 16) if name == "convnext-unet" else torch.rand(1, 2, 16, 16)
-        given = (torch.randn(2, 1, 16, 16), torch.rand(2), shown)
-        outcomes = []
-        for learner in (network, compiled):
-            network.zero_grad()
-            out = learner(*given)
-            out.square().sum().backward()
-            outcomes.append([out, *(p.grad.clone() for p in network.parameters() if p.grad is not None)])
-        for one, other in zip(*outcomes, strict=True):
-            torch.testing.assert_close(one, other, atol=1e-5, rtol=1e-4)
-
-    def test_our_depthwise_kernels_are_asked_for_on_a_gpu_only(self) -> None:
-        layer, images = Depthwise(4), torch.randn(1, 4, 9, 9)
-        before = layer(images)
-        use_kernels(True)
-        try:
-            assert torch.equal(layer(images), before)
-        finally:
-            use_kernels(False)
-
-    def test_our_depthwise_kernels_compute_the_convolution(self) -> None:
-        """By Triton's interpreter, which needs no GPU."""
-        pytest.importorskip("triton", reason="our depthwise kernels are Triton's")
-        script = """
-import torch
-from exemplar.draw.diffusion.depthwise import convolve, convolve_slowly
-torch.manual_seed(0)
-for b, c, h, w in ((2, 5, 6, 7), (3, 18, 9, 8), (70, 32, 4, 4)):
-    images = torch.randn(b, c, h, w).contiguous(memory_format=torch.channels_last).requires_grad_()
-    weight, bias = torch.randn(c, 1, 7, 7, requires_grad=True), torch.randn(c, requires_grad=True)
-    change = torch.randn(b, c, h, w)
-    found = []
-    for function in (convolve, convolve_slowly):
-        out = function(images, weight, bias)
-        found.append((out, *torch.autograd.grad(out, (images, weight, bias), change)))
-    for one, other in zip(*found, strict=True):
-        torch.testing.assert_close(one, other, atol=1e-4, rtol=1e-4)
-    assert found[0][0].is_contiguous(memory_format=torch.channels_last)
-"""
-        env = {**os.environ, "TRITON_INTERPRET": "1", "OMP_NUM_THREADS": "1"}
-        done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=env)
-        assert done.returncode == 0, done.stderr
-
     def test_the_speed_script_runs_without_a_gpu(self) -> None:
         command = [sys.executable, str(ROOT / "speed" / "diffusion_step.py"), "--dry"]
         done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"})

@@ -8,12 +8,15 @@ all else happens on one number per image and channel. The sums are a Triton kern
 from __future__ import annotations
 
 import math
-from functools import cache
 from importlib.util import find_spec
 from typing import Any
 
 import torch
 from torch.nn import functional
+
+from exemplar.draw.diffusion.sum_kernels import Layout, sum_in_chunks
+
+HAS_TRITON = find_spec("triton") is not None
 
 
 def normalise(
@@ -30,13 +33,18 @@ def normalise(
     `added`. Sums are in float32, what comes out has the type that came in."""
     assert added is None or not gelu
     with torch.autocast(images.device.type, enabled=False):
-        if images.is_cuda:
+        if by_hand(images):
             found: torch.Tensor = HandNorm.apply(images, weight, bias, added, groups, eps, gelu)
             return found
         values = prepare(images, added, gelu).unflatten(1, (groups, -1))
         variance, mean = torch.var_mean(values, dim=(2, 3, 4), correction=0, keepdim=True)
         scaled = ((values - mean) * torch.rsqrt(variance + eps)).flatten(1, 2)
         return (scaled * weight[:, None, None] + bias[:, None, None]).to(images.dtype)
+
+
+def by_hand(images: torch.Tensor) -> bool:
+    """Whether gradients that are written out are used: on a GPU."""
+    return images.is_cuda
 
 
 def prepare(images: torch.Tensor, added: torch.Tensor | None, gelu: bool) -> torch.Tensor:
@@ -116,33 +124,23 @@ def sum_channels(
     images: torch.Tensor, added: torch.Tensor | None, change: torch.Tensor | None, gelu: bool
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Over the px of each channel, (b, c) each: the sums of `change` and of change · v; of v and v² where there is none."""
-    if images.is_cuda and has_triton():
-        parts = _operation()(images, added, change, gelu).sum(1)
+    if images.is_cuda and HAS_TRITON:
+        parts = channel_sums(images, added, change, gelu).unflatten(3, (-1, images.shape[1])).sum((1, 3))
         return parts[:, 0], parts[:, 1]
     values = prepare(images, added, gelu)
     factor = values if change is None else change.to(values.dtype)
     return factor.sum((2, 3)), (factor * values).sum((2, 3))
 
 
-@cache
-def has_triton() -> bool:
-    return find_spec("triton") is not None
+@torch.library.custom_op("exemplar::channel_sums", mutates_args=())  # so that torch.compile takes it as one piece
+def channel_sums(
+    images: torch.Tensor, added: torch.Tensor | None, change: torch.Tensor | None, gelu: bool
+) -> torch.Tensor:
+    return sum_in_chunks(images, added, change, gelu)
 
 
-@cache
-def _operation() -> Any:
-    """Made known to torch once, so that torch.compile takes it as one piece."""
-    from exemplar.draw.diffusion.sum_kernels import count_chunks, sum_in_chunks
-
-    @torch.library.custom_op("exemplar::channel_sums", mutates_args=())
-    def channel_sums(
-        images: torch.Tensor, added: torch.Tensor | None, change: torch.Tensor | None, gelu: bool
-    ) -> torch.Tensor:
-        return sum_in_chunks(images, added, change, gelu)
-
-    @channel_sums.register_fake
-    def _(images: torch.Tensor, added: torch.Tensor | None, change: torch.Tensor | None, gelu: bool) -> torch.Tensor:
-        b, c, h, w = images.shape
-        return images.new_empty((b, count_chunks(h * w, c), 2, c), dtype=torch.float32)
-
-    return channel_sums
+@channel_sums.register_fake
+def _(images: torch.Tensor, added: torch.Tensor | None, change: torch.Tensor | None, gelu: bool) -> torch.Tensor:
+    b, c, h, w = images.shape
+    layout = Layout.of(h * w, c)
+    return images.new_empty((b, layout.chunks, 2, layout.row), dtype=torch.float32)
