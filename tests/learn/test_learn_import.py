@@ -17,6 +17,7 @@ import exemplar as ex
 from exemplar import seeds
 from exemplar.cli import make_app
 from exemplar.errors import UserError
+from exemplar.learn.figures.score_page import name_sides
 from exemplar.learn.measures.curves import Behaviour
 from exemplar.learn.measures.power import power_to_tell_apart
 from exemplar.records import Trials
@@ -215,3 +216,17 @@ def test_the_command_says_the_power_of_designs(tmp_path: Path) -> None:
     assert answer["designs"] == found["designs"]
     with pytest.raises(UserError, match="--people takes whole numbers such as 5,10,20"):
         say(*given, "--people", "few")
+
+
+@pytest.mark.parametrize(
+    ("agents", "places", "names"),
+    [
+        (["human", "human"], ["runs/lab", "runs/online"], ("human (lab)", "human (online)")),
+        (["human", "human"], ["a/lab", "b/lab"], ("human (first)", "human (second)")),
+        (["human", "human"], [None, None], ("human (first)", "human (second)")),
+        (["square", "human"], ["runs/lab", "runs/online"], ("square", "human")),
+        (["human"], [None], ("human",)),
+    ],
+)
+def test_sides_of_one_name_are_told_apart(agents: list[str], places: list[str | None], names: tuple[str, ...]) -> None:
+    assert name_sides(agents, places) == names

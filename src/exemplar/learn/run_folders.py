@@ -57,7 +57,9 @@ def write_score_report(
             if report.scores:
                 run.save(Scores.collect(report.scores.values()))
             write_json(run.folder / REPORT, plain(dict(values)))
-            figures = score_figures(report, name_sides([side.agent for side in sides]))
+            figures = score_figures(
+                report, name_sides([side.agent for side in sides], [values.get("first"), values.get("second")])
+            )
             for name, figure in figures.items():
                 _write(run.folder / f"{name}.svg", figure.svg)
             first = next(iter(figures.values()), None)

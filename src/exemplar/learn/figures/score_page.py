@@ -28,11 +28,13 @@ TITLES = {
 BANDS = "Bands and bars are 95 % intervals."
 
 
-def name_sides(agents: Sequence[str]) -> tuple[str, ...]:
-    """What to call the sides: by their agents, with a number where they are called the same."""
-    if len(agents) == 2 and agents[0] == agents[1]:
-        return tuple(f"{name} ({which})" for name, which in zip(agents, ("first", "second"), strict=True))
-    return tuple(agents)
+def name_sides(agents: Sequence[str], places: Sequence[str | None] = ()) -> tuple[str, ...]:
+    """What to call the sides: by their agents; where these are called the same, by their folders, too, or by a number."""
+    if len(agents) != 2 or agents[0] != agents[1]:
+        return tuple(agents)
+    folders = [Path(place).name for place in places if place]
+    which = folders if len(set(folders)) == 2 else ["first", "second"]
+    return tuple(f"{name} ({where})" for name, where in zip(agents, which, strict=True))
 
 
 def score_figures(report: ScoreReport, names: Sequence[str]) -> dict[str, Figure]:
