@@ -46,8 +46,29 @@ def check_objective(objective: Denoising | SetDenoising, data: TrainingImages) -
         raise UserError(f"the decay of the average must be at least 0 and below 1, not {objective.average}")
 
 
+class _Denoiser:
+    """What both objectives do alike."""
+
+    learning_rate: float
+
+    def loss(self, network: nn.Module, data: TrainingImages, rng: torch.Generator, step: int) -> Loss:
+        raise NotImplementedError
+
+    def validate(self, network: nn.Module, data: TrainingImages, rng: torch.Generator) -> dict[str, float]:
+        """loss: of 8 batches of held-out drawings."""
+        assert data.held_out is not None
+        losses = [self.loss(network, data.held_out, rng, 0)[0] for _ in range(HELD_OUT_BATCHES)]
+        return {"loss": float(torch.stack(losses).mean())}
+
+    def optimizer(self, network: nn.Module) -> torch.optim.Optimizer:
+        return torch.optim.Adam([part for part in network.parameters() if part.requires_grad], self.learning_rate)
+
+    def speed_options(self, n_devices: int) -> dict[str, Any]:
+        return {**FAST, "replay": n_devices == 1}
+
+
 @dataclass(frozen=True)
-class Denoising:
+class Denoising(_Denoiser):
     """DDPM's and CFGDM's. width: of the U-Net; diffusion_steps: T; rescaled: whether β is rescaled to T (`Schedule`);
     drop: how often the exemplar is replaced by empty paper, which guidance needs; shuffle: any drawing of the class is the
     condition instead of its exemplar; batch: drawings per step; learning_rate: Adam's, which decays linearly to 0 at
@@ -104,23 +125,11 @@ class Denoising:
         lot = torch.rand(rows.shape, generator=rng, device=rng.device).masked_fill(rows < 0, -1)
         return rows.gather(1, lot.argmax(1, keepdim=True)).squeeze(1)
 
-    def validate(self, network: nn.Module, data: TrainingImages, rng: torch.Generator) -> dict[str, float]:
-        """loss: of 8 batches of held-out drawings."""
-        assert data.held_out is not None
-        losses = [self.loss(network, data.held_out, rng, 0)[0] for _ in range(HELD_OUT_BATCHES)]
-        return {"loss": float(torch.stack(losses).mean())}
-
-    def optimizer(self, network: nn.Module) -> torch.optim.Optimizer:
-        return torch.optim.Adam([part for part in network.parameters() if part.requires_grad], self.learning_rate)
-
     def rate(self, step: int) -> float:
         return max(1 - step / self.last_step, 0.0)
 
     def for_steps(self, steps: int) -> Self:
         return replace(self, last_step=steps)
-
-    def speed_options(self, n_devices: int) -> dict[str, Any]:
-        return {**FAST, "replay": n_devices == 1}
 
     def part_to_keep(self, network: nn.Module, shape: tuple[int, int, int]) -> KeptNetwork:
         config = {"width": self.width, "time_scale": self.time_scale}
@@ -128,7 +137,7 @@ class Denoising:
 
 
 @dataclass(frozen=True)
-class SetDenoising:
+class SetDenoising(_Denoiser):
     """FSDM's: each drawing of a set is predicted from the others. network: set-unet or set-vit-unet; width, blocks, context: of
     its residual U-Net; set_size: drawings of a class at once, one of them predicted from the rest, in turn; sets: per step; the
     others as in `Denoising`."""
@@ -181,23 +190,11 @@ class SetDenoising:
             follow(network)
         return loss, {}
 
-    def validate(self, network: nn.Module, data: TrainingImages, rng: torch.Generator) -> dict[str, float]:
-        """loss: of 8 batches of held-out sets."""
-        assert data.held_out is not None
-        losses = [self.loss(network, data.held_out, rng, 0)[0] for _ in range(HELD_OUT_BATCHES)]
-        return {"loss": float(torch.stack(losses).mean())}
-
-    def optimizer(self, network: nn.Module) -> torch.optim.Optimizer:
-        return torch.optim.Adam([part for part in network.parameters() if part.requires_grad], self.learning_rate)
-
     def rate(self, step: int) -> float:
         return 1.0  # the public code's does not decay
 
     def for_steps(self, steps: int) -> Self:
         return self
-
-    def speed_options(self, n_devices: int) -> dict[str, Any]:
-        return {**FAST, "replay": n_devices == 1}
 
     def part_to_keep(self, network: nn.Module, shape: tuple[int, int, int]) -> KeptNetwork:
         return KeptNetwork(part_that_draws(network), self.network, self._config(shape[1]))
