@@ -230,3 +230,69 @@ def test_the_command_says_the_power_of_designs(tmp_path: Path) -> None:
 )
 def test_sides_of_one_name_are_told_apart(agents: list[str], places: list[str | None], names: tuple[str, ...]) -> None:
     assert name_sides(agents, places) == names
+
+
+class TestWhatAStrangerTried:
+    def write(self, folder: Path, frame: pd.DataFrame, **more: Any) -> Path:
+        frame.to_csv(folder / "mine.csv", index=False, **more)
+        return folder / "mine.csv"
+
+    def test_007_and_7_are_two_people(self, tmp_path: Path) -> None:
+        frame = table(n_people=3)
+        frame["id"] = frame["id"].map({0: "007", 1: "7", 2: "NA"})
+        frame["image"] = [f"{k:03}" for k in range(len(frame))]
+        ex.learn.import_trials(self.write(tmp_path, frame), out=tmp_path / "out", map=MAP)
+        trials = Trials.load(tmp_path / "out")
+        assert set(trials["participant"]) == {"007", "7", "NA"} and trials["stimulus"].tolist()[7] == "007"
+
+    @pytest.mark.parametrize(
+        ("keys", "kept"),
+        [((70, 74), "70 = 0, 74 = 1"), ((1, 2), "counted from 1"), ((0, 1), ""), ((0, 9), "0 = 0, 9 = 1")],
+    )
+    def test_codes_of_keys_are_two_choices(self, keys: tuple[int, int], kept: str, tmp_path: Path) -> None:
+        frame = table()
+        frame["response"] = frame["response"].map(dict(zip("FJ", keys, strict=True)))
+        found = ex.learn.import_trials(self.write(tmp_path, frame), out=tmp_path / "out", map=MAP)
+        assert found["choices"] == 2 and kept in " | ".join(found["notes"])
+        assert set(Trials.load(tmp_path / "out")["choice"]) == {0, 1}
+
+    def test_a_key_for_no_answer_is_refused(self, tmp_path: Path) -> None:
+        frame = table()
+        frame["response"] = frame["response"].map({"F": 1, "J": 2})
+        frame.loc[3, "response"] = 0
+        with pytest.raises(UserError, match="3 different keys .* name 2 objects: leave trials without an answer empty"):
+            ex.learn.import_trials(self.write(tmp_path, frame), out=tmp_path / "out", map=MAP)
+        assert not (tmp_path / "out").exists()
+
+    def test_an_unknown_number_of_choices_is_said(self, tmp_path: Path) -> None:
+        frame = table().drop(columns="response")
+        frame["pair"] = frame["pair"].str.replace(",", " or ")
+        words = MAP.replace("choice=response,", "")
+        found = ex.learn.import_trials(self.write(tmp_path, frame), out=tmp_path / "out", map=words)
+        assert "nothing says how many choices a trial has, so 2 are taken" in " | ".join(found["notes"])
+
+    @pytest.mark.parametrize(("separator", "word"), [(";", "semicolons"), ("\t", "tabs")])
+    def test_other_separators_and_a_mark_at_the_beginning(self, separator: str, word: str, tmp_path: Path) -> None:
+        place = self.write(tmp_path, table(), sep=separator, encoding="utf-8-sig")
+        found = ex.learn.import_trials(place, out=tmp_path / "out", map=MAP)
+        assert found["trials"] == 90 and f"separated by {word}" in found["notes"][0]
+
+    @pytest.mark.parametrize("words", ["correct=hit,correct=n", "correct=hit,choice=hit"])
+    def test_a_column_is_mapped_once(self, words: str, tmp_path: Path) -> None:
+        with pytest.raises(UserError, match="twice"):
+            ex.learn.import_trials(self.write(tmp_path, table()), out=tmp_path / "out", map=words)
+
+    def test_a_record_beside_itself_is_told(self, tmp_path: Path) -> None:
+        place = self.write(tmp_path, table(n_people=8))
+        ex.learn.import_trials(place, out=tmp_path / "lab", map=MAP)
+        found = ex.learn.compare(tmp_path / "lab", tmp_path / "lab")
+        assert any("the same record" in warning for warning in found.warnings)
+
+    @pytest.mark.parametrize(
+        ("more", "said"),
+        [({"device": "banana"}, "banana"), ({"agent": "mine.py:Mine", "rule": "hinge"}, "--agent brings its own rule")],
+    )
+    def test_options_that_would_do_nothing_are_refused(self, more: dict[str, str], said: str) -> None:
+        features = seeds.rng("stranger").standard_normal((2, 2, 10, 4))
+        with pytest.raises(UserError, match=said):
+            ex.learn.run(features={"features": features}, sessions=5, trials=5, **more)  # type: ignore[arg-type]

@@ -15,6 +15,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+from exemplar.errors import UserError
 from exemplar.options import Address, Device, Engine, Names, Option, Place, Seed, Workers, make_backend, verb
 
 if TYPE_CHECKING:
@@ -189,6 +190,8 @@ def run(
 
     request = RunRequest(stage, features, images, subtasks, views, choices, experiment, (*rule, "square")[0], agent, rate,
                          sessions, trials, variant, records)  # fmt: skip
+    if agent is not None and rule:
+        raise UserError("--agent brings its own rule: leave --rule out, or run it by itself")
     if len(rule) > 1:
         return run_rules(request, rule, out=out, device=device, seed=seed)
     return run_experiment(request, out=out, device=device, seed=seed)

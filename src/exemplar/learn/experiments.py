@@ -83,8 +83,6 @@ def run_rules(
     request: RunRequest, rules: Sequence[str], *, out: Path | str | None, device: str, seed: int
 ) -> RulesAnswer:
     """Several rules on the same features, which are read or encoded once; each has its run in a folder of its name."""
-    if request.agent is not None:
-        raise UserError("--agent brings its own rule: leave --rule out, or run it by itself")
     requests = {rule: replace(request, rule=rule) for rule in dict.fromkeys(rules)}
     places = {rule: None if out is None else Path(out).expanduser() / rule for rule in requests}
     for rule, one in requests.items():
@@ -119,6 +117,10 @@ def run_experiment(
     """Everything that is wrong with a request is said before anything long begins. features: where they are read already."""
     if request.records and out is None:
         raise UserError("--records keeps trials in a run folder: name it with --out")
+    if device not in ("auto", "cpu"):
+        from exemplar.spaces.devices import find_device  # brings torch, which features of a file do without
+
+        find_device(device)  # says so if it is not there
     config, folder = request.learner, None if out is None else Path(out).expanduser()
     about = _about(request, seed)
     if folder is not None:

@@ -25,6 +25,8 @@ NEEDED = ("participant", "subtask", "trial", "stimulus", "correct")
 MAY_HAVE = ("session", "choice", "phase", "reaction_time_ms", "timed_out", "refresh_hz", "dropped_frames", "agent")
 YES, NO = {"1", "1.0", "true", "yes", "y", "correct", "right"}, {"0", "0.0", "false", "no", "n", "incorrect", "wrong"}
 TIME_UNITS = ("auto", "ms", "s")
+MISSING = ("NA", "N/A", "NaN", "nan", "null", "None")  # what programs write for nothing in a column of numbers
+SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs"}
 PHASES = (TRAIN, TEST, CATCH)
 
 
@@ -61,12 +63,11 @@ def import_csv(request: ImportRequest, out: Path) -> Answer:
 
 def read_trials(request: ImportRequest) -> tuple[Trials, list[str]]:
     """The table as Trials, and what was done to it, a note each."""
-    with reading(request.file, "a CSV table"):
-        table = pd.read_csv(request.file, low_memory=False)
+    table, separator = _read(request.file)
     if not len(table):
         raise UserError(f"{request.file} has no rows: give a table with at least one trial")
     names = _columns(request, table)
-    notes: list[str] = []
+    notes = [] if separator == "," else [f"columns are separated by {SEPARATORS[separator]}"]
     given = {name: table[theirs] for name, theirs in names.items()}
     for name in ("participant", "subtask", "session", "stimulus", "agent"):
         if name in given:
@@ -84,7 +85,14 @@ def read_trials(request: ImportRequest) -> tuple[Trials, list[str]]:
             given["correct"] &= ~given["timed_out"]
             notes.append(f"{int(late.sum())} trials were timed out and correct: a time-out counts as incorrect")
     if "choice" in given:
-        given["choice"] = _choices(given["choice"], request.file, names["choice"], notes)
+        objects = {name.count(",") + 1 for name in given["subtask"].unique()}
+        n_named = objects.pop() if len(objects) == 1 else 1
+        given["choice"] = _choices(given["choice"], n_named, request.file, names["choice"], notes)
+    elif not given["subtask"].str.contains(",").any():
+        notes.append(
+            "nothing says how many choices a trial has, so 2 are taken: name each subtask by its objects (cat,dog,car), or map "
+            "a column to choice"
+        )
     if "phase" in given:
         given["phase"] = _phases(given["phase"], request.file, names["phase"])
     if "reaction_time_ms" in given:
@@ -100,6 +108,15 @@ def read_trials(request: ImportRequest) -> tuple[Trials, list[str]]:
     return Trials.of(**{**columns, **{name: column.to_numpy() for name, column in given.items()}}), notes
 
 
+def _read(file: Path) -> tuple[pd.DataFrame, str]:
+    """Every cell as the text it is, so that 007 and 7 are two people; nothing where it is empty. And what separates columns."""
+    with reading(file, "a CSV table"):
+        with file.open(encoding="utf-8-sig") as opened:
+            head = opened.readline()
+        separator = max(SEPARATORS, key=head.count)
+        return pd.read_csv(file, sep=separator, dtype=str, keep_default_na=False, na_values=[""]), separator
+
+
 def _columns(request: ImportRequest, table: pd.DataFrame) -> dict[str, str]:
     """A column of the record → theirs."""
     known, names = (*NEEDED, *MAY_HAVE), {}
@@ -111,6 +128,8 @@ def _columns(request: ImportRequest, table: pd.DataFrame) -> dict[str, str]:
             raise unknown("column of Trials", name, known)
         if theirs not in table.columns:
             raise unknown("column", theirs, table.columns.tolist(), where=str(request.file))
+        if name in names or theirs in names.values():
+            raise UserError(f"--map names {name if name in names else theirs} twice: give each column once")
         names[name] = theirs
     names |= {name: name for name in known if name not in names and name in table.columns}
     missing = [name for name in NEEDED if name not in names]
@@ -123,13 +142,13 @@ def _columns(request: ImportRequest, table: pd.DataFrame) -> dict[str, str]:
 
 
 def _text(column: pd.Series, file: Path, theirs: str, name: str, notes: list[str]) -> pd.Series:
-    """Names as text; whole numbers lose a ".0" that gaps gave them."""
+    """Names, as they are written; whole numbers lose a ".0" that another program gave them."""
     _refuse(column.isna(), column, file, theirs, "must not be empty")
-    if not pd.api.types.is_numeric_dtype(column):
-        return column.astype(str)
-    notes.append(f"{name} is given as numbers, kept as text")
-    whole = pd.api.types.is_float_dtype(column) and bool((column % 1 == 0).all())
-    return (column.astype(np.int64) if whole else column).astype(str)
+    if column.str.fullmatch(r"-?\d+\.0").all():
+        column = column.str.removesuffix(".0")
+    if pd.to_numeric(column, errors="coerce").notna().all():
+        notes.append(f"{name} is given as numbers, kept as text")
+    return column
 
 
 def _trials(column: pd.Series, sessions: list[pd.Series], file: Path, theirs: str, notes: list[str]) -> pd.Series:
@@ -156,19 +175,32 @@ def _flags(column: pd.Series, file: Path, theirs: str) -> pd.Series:
     return words.isin(YES)
 
 
-def _choices(column: pd.Series, file: Path, theirs: str, notes: list[str]) -> pd.Series:
-    """Keys as whole numbers; names of keys are numbered in alphabetical order."""
+def _choices(column: pd.Series, n_named: int, file: Path, theirs: str, notes: list[str]) -> pd.Series:
+    """Keys as whole numbers from 0. Names of keys, and codes that count neither from 0 nor from 1, are numbered in order.
+
+    n_named: objects in the names of the subtasks, 1 where these do not say."""
+    column = column.mask(column.isin(MISSING))
     number = pd.to_numeric(column, errors="coerce")
-    if (number.isna() & column.notna()).any():
-        keys = sorted(column.dropna().astype(str).unique())
-        if len(keys) > 127:
-            raise UserError(f"{file}: {theirs} has {len(keys)} different values, too many for keys: map another column")
-        notes.append(
-            "choices are named, kept as " + ", ".join(f"{key} = {place}" for place, key in enumerate(keys[:8]))
+    named = bool((number.isna() & column.notna()).any())
+    keys = sorted(column.dropna().unique(), key=(lambda key: key) if named else float)
+    if n_named > 1 and len(keys) > n_named:
+        raise UserError(
+            f"{file}: {theirs} has {len(keys)} different keys ({shortened(keys)}), and subtasks name {n_named} objects: leave "
+            "trials without an answer empty"
         )
+    if len(keys) > 127:
+        raise UserError(f"{file}: {theirs} has {len(keys)} different values, too many for keys: map another column")
+    if not named:
+        _refuse(
+            (number < 0) | (number % 1 != 0) & number.notna(), column, file, theirs, "must be a whole number from 0"
+        )
+    from_one = bool(keys) and number.min() == 1
+    coded = bool(keys) and (number.min() > 1 or 1 < n_named <= number.max() - from_one)
+    if named or coded:
+        what = "choices are named" if named else "choices are codes of keys"
+        notes.append(f"{what}, kept as " + ", ".join(f"{key} = {place}" for place, key in enumerate(keys[:8])))
         return column.map({key: float(place) for place, key in enumerate(keys)}).astype(float)
-    _refuse((number < 0) | (number % 1 != 0) & number.notna(), column, file, theirs, "must be a whole number from 0")
-    if len(number.dropna()) and number.min() == 1:
+    if from_one:
         notes.append("choices are counted from 1, kept from 0")
         number = number - 1
     return number.astype(float)
@@ -190,6 +222,7 @@ def _milliseconds(times: pd.Series, unit: str, notes: list[str]) -> pd.Series:
 
 
 def _numbers(column: pd.Series, file: Path, theirs: str) -> pd.Series:
+    column = column.mask(column.isin(MISSING))
     number = pd.to_numeric(column, errors="coerce")
     _refuse(number.isna() & column.notna(), column, file, theirs, "must be a number, or empty")
     return number

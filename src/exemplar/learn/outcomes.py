@@ -103,7 +103,9 @@ def load_outcome(
             "learn import` makes one from a CSV), the public files (with data/behavior), or a folder with counts"
         )
     if experiment is not None and found.experiment != experiment:
-        raise UserError(f"{place} is of Experiment {found.experiment}, not {experiment}: leave --experiment out")
+        raise UserError(
+            f"{place} is of Experiment {found.experiment}, not {experiment}: name one of the other experiment"
+        )
     return found
 
 

@@ -49,17 +49,17 @@ def write_score_report(
     values: Mapping[str, Any],
     config: dict[str, Any],
     seed: int,
+    places: Sequence[str | None] = (),
 ) -> Path:
-    """A folder with everything that was printed (`report.json`), the scores, figures and a page; returns the page."""
+    """A folder with everything that was printed (`report.json`), the scores, figures and a page; returns the page. places: of
+    the sides, which tell them apart where their agents have one name."""
     data = {name: digest(*_content(side)) for name, side in zip(("first", "second"), sides, strict=False)}
     with open_run(folder, command=command, config=config, seed=seed, data=data) as run:
         if not run.finished:
             if report.scores:
                 run.save(Scores.collect(report.scores.values()))
             write_json(run.folder / REPORT, plain(dict(values)))
-            figures = score_figures(
-                report, name_sides([side.agent for side in sides], [values.get("first"), values.get("second")])
-            )
+            figures = score_figures(report, name_sides([side.agent for side in sides], places))
             for name, figure in figures.items():
                 _write(run.folder / f"{name}.svg", figure.svg)
             first = next(iter(figures.values()), None)
@@ -72,6 +72,10 @@ def write_score_report(
 def _write(path: Path, text: str) -> None:
     with whole_file(path) as part:
         part.write_text(text, encoding="utf-8")
+
+
+def same_content(one: Outcome, other: Outcome) -> bool:
+    return one.experiment == other.experiment and digest(*_content(one)) == digest(*_content(other))
 
 
 def _content(side: Outcome) -> tuple[Any, ...]:

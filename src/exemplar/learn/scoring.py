@@ -14,7 +14,7 @@ from exemplar.learn.comparing import compare_outcomes
 from exemplar.learn.experiments import LearnerAnswer
 from exemplar.learn.measures.oneshot import score_points
 from exemplar.learn.outcomes import Outcome, has_experiment, load_outcome, outcome_in
-from exemplar.learn.run_folders import FIGURE, write_score_report
+from exemplar.learn.run_folders import FIGURE, same_content, write_score_report
 from exemplar.learn.score_report import ScoreReport, as_sentences
 from exemplar.learn.tasks import VARIANTS
 from exemplar.records import Scores, Trials
@@ -76,11 +76,13 @@ def score_record(
     model = find_outcome(record, options)
     theirs = find_outcome(people, replace(options, experiment=model.experiment, catch=True))
     report = score_against_people(model, theirs, other_images=options.other_images, null=null, seed=seed)
+    report = replace(report, warnings=[*same_record(model, theirs), *report.warnings])
     values = {**report.values(), "experiment": model.experiment, "agent": model.agent, "seed": seed}
     page = None
     if folder is not None:
+        places = [config["record"], config["people"]]
         page = write_score_report(
-            folder, "learn score", report, (model, theirs), values=values, config=config, seed=seed
+            folder, "learn score", report, (model, theirs), values=values, config=config, seed=seed, places=places
         )
         values["out"] = str(out)
     return _answer(report, values, folder, page=page)
@@ -94,14 +96,20 @@ def compare_records(
     folder = _check_folder(out, "learn compare", config, seed)
     one, other = (find_outcome(record, options) for record in (first, second))
     report = compare_outcomes(one, other, other_images=options.other_images, seed=seed)
+    report = replace(report, warnings=[*same_record(one, other), *report.warnings])
     values = {**report.values(), "first": _said(first), "second": _said(second), "seed": seed}
     page = None
     if folder is not None:
+        places = [config["first"], config["second"]]
         page = write_score_report(
-            folder, "learn compare", report, (one, other), values=values, config=config, seed=seed
+            folder, "learn compare", report, (one, other), values=values, config=config, seed=seed, places=places
         )
         values["out"] = str(out)
     return _answer(report, values, folder, page=page)
+
+
+def same_record(one: Outcome, other: Outcome) -> list[str]:
+    return ["both sides are the same record: nothing can differ"] if same_content(one, other) else []
 
 
 def find_outcome(record: Record | None, options: ReadOptions) -> Outcome:
@@ -120,7 +128,7 @@ def find_outcome(record: Record | None, options: ReadOptions) -> Outcome:
         return load_outcome(place, experiment=options.experiment, images=options.images, catch=options.catch)
     if options.experiment not in (None, found.experiment):
         raise UserError(
-            f"{found.agent} did Experiment {found.experiment}, not {options.experiment}: leave --experiment out"
+            f"{found.agent} did Experiment {found.experiment}, not {options.experiment}: name one of the other experiment"
         )
     return found
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from exemplar import stats
+from exemplar.errors import UserError
 from exemplar.learn.measures.accuracy import EARLY, rank_correlation
 from exemplar.learn.measures.variance import variance_explained
 from exemplar.learn.studies.encoders import PIXELS, depths, network_of
@@ -84,7 +85,10 @@ def score_relations(
     }
     scores = []
     for what, (first, second) in pairs.items():
-        r = stats.spearman(tables[first].ravel(), tables[second].ravel(), groups=group, rng=rng)
+        try:
+            r = stats.spearman(tables[first].ravel(), tables[second].ravel(), groups=group, rng=rng)
+        except UserError:  # few models, and many resamples of which do not vary: the other scores stand
+            continue
         scores.append(Score.of("rank_correlation", r, n=tables["p"].size, agent=f"{what}, over models"))
     wrong = np.ones(tables["p"].shape, bool)
     wrong[true] = False
