@@ -119,7 +119,8 @@ def _read(file: Path) -> tuple[pd.DataFrame, str]:
 
 def _columns(request: ImportRequest, table: pd.DataFrame) -> dict[str, str]:
     """A column of the record → theirs."""
-    known, names = (*NEEDED, *MAY_HAVE), {}
+    known = (*NEEDED, *MAY_HAVE)
+    names: dict[str, str] = {}
     for pair in filter(None, request.columns.split(",")):
         name, equals, theirs = (part.strip() for part in pair.partition("="))
         if not equals or not theirs:

@@ -49,7 +49,7 @@ for (const block of document.querySelectorAll(".choices")) {
         cell.style.setProperty("--share", entry && largest > 0 ? 100 * Math.max(0, entry[0]) / largest + "%" : "0%");
         if (entry && entry[1] !== null) {
           const small = document.createElement("small");
-          small.textContent = written(entry[1]) + " – " + written(entry[2]);
+          small.textContent = "[" + written(entry[1]) + ", " + written(entry[2]) + "]";
           cell.append(small);
         }
       });

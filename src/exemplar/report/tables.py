@@ -102,8 +102,8 @@ def score_table(scores: Sequence[Score]) -> Table:
         [
             score.name.replace("_", " "),
             *([_whose(score)] if labelled else []),
-            Cell.of_number(score.value),
-            Cell(format_range(score.ci95), _finite(score.ci95[0]), number=True),
+            Cell.of_number(score.value, format_number(score.value, count_decimals(score))),
+            Cell(format_range(score.ci95, count_decimals(score)), _finite(score.ci95[0]), number=True),
             Cell.of_number(score.n, f"{score.n:,}"),
         ]
         for score in scores
@@ -123,19 +123,31 @@ def as_cell(what: str | Cell) -> Cell:
     return what if isinstance(what, Cell) else Cell(what)
 
 
-def format_number(value: float) -> str:
-    """Three decimals, none from a thousand on.
+def format_number(value: float, decimals: int = 3) -> str:
+    """Three decimals unless more are asked for, none from a thousand on, and no minus before a zero.
 
-    >>> format_number(0.12345), format_number(12345.6)
-    ('0.123', '12,346')
+    >>> format_number(0.12345), format_number(12345.6), format_number(-0.0001)
+    ('0.123', '12,346', '0.000')
     """
-    return f"{value:.3f}" if abs(value) < 1000 else f"{value:,.0f}"
+    text = f"{value:.{decimals}f}" if abs(value) < 1000 else f"{value:,.0f}"
+    return text.lstrip("-") if text.startswith("-") and not text.strip("-0.,") else text
 
 
-def format_range(ci95: tuple[float, float]) -> str:
-    """An interval without brackets; nothing where there is none."""
+def format_range(ci95: tuple[float, float], decimals: int = 3) -> str:
+    """An interval; nothing where there is none."""
     low, high = ci95
-    return f"{format_number(low)} – {format_number(high)}" if math.isfinite(low) else ""
+    return f"[{format_number(low, decimals)}, {format_number(high, decimals)}]" if math.isfinite(low) else ""
+
+
+def count_decimals(score: Score) -> int:
+    """Three, or as many as show two digits of the interval's width, or of a small value without one.
+
+    >>> count_decimals(Score("mse_n", 0.00273, (0.0025, 0.0029), 64)), count_decimals(Score("accuracy", 0.8, (0.7, 0.9), 64))
+    (5, 3)
+    """
+    low, high = score.ci95
+    shown = high - low if math.isfinite(low) and high > low else abs(score.value)
+    return min(max(3, 1 - math.floor(math.log10(shown))), 6) if math.isfinite(shown) and shown > 0 else 3
 
 
 def _plain(score: Score | None) -> list[float | None] | None:
