@@ -6,6 +6,7 @@ import random
 import re
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,9 +14,11 @@ import pytest
 import torch
 
 import exemplar as ex
+from exemplar import seeds
 from exemplar.errors import UserError
 from exemplar.learn.agents import AGENTS, describe_agents, list_rules, make_agent
-from exemplar.learn.checking import check_contract, make_task, play
+from exemplar.learn.checking import check_contract, knows_too_early, make_task, play
+from exemplar.learn.experiments import run_warnings
 from exemplar.learn.user_agents import UserAgent, find_agent
 
 
@@ -313,3 +316,35 @@ def _clouds() -> dict[str, np.ndarray]:
     task = make_task(2)
     x = np.stack([task.x[:, :10][task.answer[:, :10] == key][:20] for key in (0, 1)])
     return {"features": x[None, :, :20]}
+
+
+class Peeks(Good):
+    """Reads the answers in the frame of whoever asks."""
+
+    def choose(self, x: np.ndarray) -> int:
+        super().choose(x)
+        frame: Any = sys._getframe()
+        while frame is not None:
+            if "right" in frame.f_locals:
+                return int(frame.f_locals["right"])
+            frame = frame.f_back
+        return 0
+
+
+def test_an_agent_that_sees_the_answers_knows_too_early() -> None:
+    found = ex.learn.check_agent(Peeks)
+    assert not found["passes"] and any("nobody can know" in finding for finding in found["findings"])
+
+
+@pytest.mark.parametrize(("right", "n", "chance", "told"), [
+    (12, 12, 0.5, True), (11, 12, 0.5, False), (260, 500, 0.5, False), (300, 500, 0.5, True), (60, 500, 1 / 16, True),
+])  # fmt: skip
+def test_first_trials_that_are_no_luck_are_told(right: int, n: int, chance: float, told: bool) -> None:
+    assert bool(knows_too_early(np.arange(n) < right, chance)) == told
+
+
+@pytest.mark.parametrize(("share", "n_warnings"), [(1.0, 1), (0.5, 0)])
+def test_a_run_in_which_first_trials_are_known_says_so(share: float, n_warnings: int) -> None:
+    correct = seeds.rng("first trials").random((2, 50, 5)) < share
+    done: Any = SimpleNamespace(record=SimpleNamespace(correct=correct, n_choices=2), scaled_by="warm-up images")
+    assert len(run_warnings(done)) == n_warnings

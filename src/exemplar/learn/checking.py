@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.stats import binom
 
 from exemplar import seeds
 from exemplar.answers import Answer
@@ -28,6 +29,7 @@ CHOICES = (2, 4)  # for agents that are told how many there are
 N_SESSIONS, N_TRIALS, N_FEATURES = 12, 40, 12
 NOISE = 0.2  # length of what varies between views of an object, whose own part has length 0.8
 CLEARLY = 3.0  # standard errors above guessing
+BY_LUCK = 3e-4  # less likely than this, so many right answers are no luck
 
 
 @dataclass(frozen=True)
@@ -179,7 +181,21 @@ def _check_play(name: str, make: Callable[[int], Any], task: EasyTask) -> Iterat
     yield from _check_learning(name, choice, task)
 
 
+def knows_too_early(first: np.ndarray, chance: float) -> str:
+    """What to say if first trials, on which nobody can know, were right far more often than guesses are; else "".
+
+    first: (n,) whether each first trial of a session was right."""
+    if binom.sf(int(first.sum()) - 1, first.size, chance) > BY_LUCK:
+        return ""
+    return (
+        f"{first.mean():.0%} of {first.size:,} first trials were right, where nobody can know and guessing gives {chance:.0%}: "
+        "the answers are seen, or were learned before"
+    )
+
+
 def _check_learning(name: str, choice: np.ndarray, task: EasyTask) -> Iterator[Finding]:
+    if said := knows_too_early((choice == task.answer)[:, 0], 1 / task.n_choices):
+        yield Finding(f"{name} knows too early: {said}")
     late = (choice == task.answer)[:, N_TRIALS // 2 :]
     chance = 1 / task.n_choices
     error = float(np.sqrt(chance * (1 - chance) / late.size))

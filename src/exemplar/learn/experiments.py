@@ -14,6 +14,7 @@ import numpy as np
 from exemplar.answers import Answer, by_name, format_scores
 from exemplar.errors import UserError
 from exemplar.images.objects import ObjectsConfig
+from exemplar.learn.checking import knows_too_early
 from exemplar.learn.features import Features, load_features
 from exemplar.learn.outcomes import Outcome
 from exemplar.learn.run_folders import COMPONENTS, FIGURE, write_learner_run
@@ -207,11 +208,17 @@ def _answer(
         values=values,
         text=text,
         scores=Scores.collect(scores),
-        warnings=(SELF_SCALED,) if done.scaled_by == "the images themselves" else (),
+        warnings=run_warnings(done),
         folder=folder,
         figures={} if folder is None else {"learning": folder / FIGURE, "components": folder / COMPONENTS},
         outcome=done.outcome,
     )
+
+
+def run_warnings(done: LearnerRun) -> tuple[str, ...]:
+    early = knows_too_early(done.record.correct[:, :, 0].ravel(), 1 / done.record.n_choices)
+    scaled = SELF_SCALED if done.scaled_by == "the images themselves" else ""
+    return (*filter(None, (scaled, early and f"The learner knows too early: {early}.")),)
 
 
 def _class_name(agent: Any) -> str:
