@@ -20,7 +20,7 @@ from exemplar.files import first_line
 from exemplar.recall.agents.registry import AGENTS, find_entry
 from exemplar.recall.agents.sources import AgentSource
 from exemplar.recall.states import same_states
-from exemplar.recall.stream import Streamed, TaskImages, copies_of, is_transductive, stream_task
+from exemplar.recall.stream import Streamed, TaskImages, check_names, copies_of, is_transductive, stream_task
 from exemplar.recall.strict import LearnerFailed, StrictHost
 from exemplar.user_code import is_named
 
@@ -111,6 +111,8 @@ def _check(agent: AgentSource, features: bool) -> Iterator[Finding]:
             f"{agent.name} predicted otherwise when the same tasks came in another order: forget everything in reset, and take "
             "all randomness from the rng that reset gets"
         )
+    for one in done:
+        check_names(done[0].states, one.states, agent.name)
     _stream(agent, make_task(0, features=features, overwrite=True))
     if agent.given is None:
         yield from _check_strict(agent, tasks, done)

@@ -17,7 +17,8 @@ from exemplar.recall.agents.sources import AgentSource
 from exemplar.recall.inputs import DataSource
 from exemplar.recall.meters.atm import across_task_memory, printed_atm
 from exemplar.recall.outcomes import Outcome
-from exemplar.recall.stream import Host, TaskImages, copies_of, is_transductive, largest, stream_task
+from exemplar.recall.states import State
+from exemplar.recall.stream import Host, TaskImages, check_names, copies_of, is_transductive, largest, stream_task
 from exemplar.recall.strict import LearnerFailed, StrictHost
 from exemplar.recall.suites import Suite
 
@@ -81,6 +82,7 @@ def show_tasks(job: StreamJob, agent: AgentSource) -> dict[str, Any]:
     bits, by_vectors = np.zeros((n, nss)), np.zeros(n)
     failures: list[str] = []
     n_transductive = 0
+    first: list[State] = []
     image_shape = job.source.image_shape
     n_images = job.support.shape[1] * job.support.shape[2]
     with engine.one_thread(), make_host(agent, job.options) as host:
@@ -94,6 +96,8 @@ def show_tasks(job: StreamJob, agent: AgentSource) -> dict[str, Any]:
             except LearnerFailed as problem:
                 failures.append(f"task {job.number[k]}: {problem}")
                 continue
+            first = first or done.states
+            check_names(first, done.states, agent.name)
             log_p[k] = done.log_p
             if done.own_log_p is not None:
                 own[k] = done.own_log_p

@@ -159,6 +159,16 @@ def stream_task(host: Host, task: TaskImages, *, seed: int = 0, history: bool = 
     return Streamed(log_p.reshape(shape), np.stack(own) if own else None, charges, states)
 
 
+def check_names(first: list[State], other: list[State], who: str) -> None:
+    """Names and types of what is kept must not depend on the task: they are not charged, and could hold anything."""
+    for place, (one, another) in enumerate(zip(first, other, strict=True)):
+        if {name: array.dtype for name, array in one.items()} != {name: array.dtype for name, array in another.items()}:
+            raise UserError(
+                f"{who}.state() has other names or types after support set {place + 1} of one task than of another: these must "
+                "not depend on what is learned"
+            )
+
+
 def is_transductive(host: Host, task: TaskImages, state: State, *, seed: int = 0, n: int = 6) -> bool:
     """Whether targets predicted one by one are predicted otherwise than together."""
     flat = task.target.reshape(-1, *task.target.shape[2:])[:n]

@@ -47,6 +47,10 @@ class StrictHost:
             [sys.executable, "-W", "ignore", "-c", "from exemplar.recall.strict_worker import main; main()"],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=Path.cwd(), env=environment,
         )  # fmt: skip
+        self.make(source)
+
+    def make(self, source: dict[str, Any]) -> None:
+        """Put another learner in the place of this one."""
         self._ask({"make": source})
 
     def snapshot(self, n_labels: int, seed: tuple[Any, ...]) -> State:

@@ -66,6 +66,7 @@ def main() -> None:
     from exemplar.recall.agents.sources import make_from_source
 
     torch.set_num_threads(1)
+    _warm_up()
     enter = watch()
     learner: Any = None
     while True:
@@ -81,6 +82,21 @@ def main() -> None:
             send(answers, answer)
         else:
             _in_child(learner, asked, answers, enter)
+
+
+def _warm_up() -> None:
+    """What torch imports and makes (its folders of compiled code) when something is used for the first time, done before
+    anybody watches."""
+    import torch
+    from torch.func import grad, vmap
+
+    weight = torch.zeros(1, requires_grad=True)
+    for make in (torch.optim.SGD, torch.optim.Adam):
+        optimizer = make([weight], 0.1)
+        weight.sum().backward()
+        optimizer.step()
+        optimizer.zero_grad()
+    vmap(grad(lambda x: x.square().sum()))(torch.zeros(2, 1))
 
 
 def _in_child(learner: Any, asked: dict[str, Any], answers: Any, enter: Callable[[str], None]) -> None:
@@ -117,14 +133,12 @@ def _do(learner: Any, asked: dict[str, Any]) -> dict[str, Any]:
 def _attempt(work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     try:
         return work()
-    except UserError as problem:
-        return {"user_error": str(problem)}
-    except Refused as problem:
-        return {"user_error": f"the learner may not do this in the strict mode: {problem}"}
     except BaseException as problem:
         cause: BaseException | None = problem
-        while cause is not None:  # some libraries wrap what the hook raises
+        while cause is not None:  # some libraries, and our own guards, wrap what the hook raises
             if isinstance(cause, Refused):
                 return {"user_error": f"the learner may not do this in the strict mode: {cause}"}
             cause = cause.__cause__ or cause.__context__
+        if isinstance(problem, UserError):
+            return {"user_error": str(problem)}
         return {BROUGHT_BACK: f"{type(problem).__name__}: {first_line(problem)}"}

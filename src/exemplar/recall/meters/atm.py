@@ -2,8 +2,8 @@
 
 Both sides of Eq. 1 are bits, each at its own precision. An array counts as a whole as soon as one of its numbers differs from
 the snapshot before the task. Labels are not counted, as in the specification: of the state, the one array of whole numbers
-whose name begins with "label", if it has no more entries than there were samples and all are labels. The characters of names
-that were not in the snapshot count, at 8 bits each beyond 32 characters, for a name could hold anything.
+whose name begins with "label", if it has no more entries than there were samples and all are labels. Names are free, since the
+stream refuses names that differ from one task to another.
 """
 
 from __future__ import annotations
@@ -12,8 +12,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-
-FREE_CHARACTERS = 32
 
 
 @dataclass(frozen=True)
@@ -34,8 +32,7 @@ def charge_state(
     for name, array in state.items():
         if name == labels or _unchanged(array, snapshot.get(name)):
             continue
-        extra = 0 if name in snapshot else 8 * max(0, len(name) - FREE_CHARACTERS)
-        found[name] = bits_of(array) + extra
+        found[name] = bits_of(array)
     return Charge(sum(found.values()), found, bits_of(state[labels]) if labels is not None else 0)
 
 
