@@ -39,6 +39,9 @@ class Entry:
     joint: bool = False
 
 
+AT_ONCE = TuningConfig(steps=10, head_rate=0.1)  # of replay, which has one chance for all sets
+
+
 def _tuned(**options: Any) -> Make:
     return lambda backbone, n: Tuning(backbone, n, **options)
 
@@ -67,11 +70,11 @@ AGENTS: dict[str, Entry] = {
     ),
     "replay-raw": Entry(
         "Every image kept (float32); a pretrained network tuned on all of them at the end.",
-        lambda backbone, n: RawReplay(Tuning(backbone, n)), "images", "pretrained",
+        lambda backbone, n: RawReplay(Tuning(backbone, n, AT_ONCE)), "images", "pretrained",
     ),
     "replay-raw-uint8": Entry(
         "The same, images kept as bytes.",
-        lambda backbone, n: RawReplay(Tuning(backbone, n), "uint8"), "images", "pretrained",
+        lambda backbone, n: RawReplay(Tuning(backbone, n, AT_ONCE), "uint8"), "images", "pretrained",
     ),
     "replay-latent": Entry("Every feature vector kept (float32), and a ridge fitted to all.", LatentReplay),
     "replay-latent-fp16": Entry("The same at 16 bits.", lambda: LatentReplay("float16")),

@@ -19,6 +19,8 @@ from torch.nn import functional
 
 from exemplar.recall.states import as_tensors
 
+FRESH_MOMENTUM = 0.5  # of statistics that begin from nothing and see a few batches
+PART = 16  # images predicted at once: they stay in the processor's cache
 PREFIX = "weight "  # of the network's tensors in a state
 Term = Callable[[nn.Module, torch.Tensor], torch.Tensor]  # (network, its outputs) → what is added to the loss
 
@@ -28,9 +30,9 @@ class TuningConfig:
     """steps: of gradient descent on each support set; head_rate: of the last layer, whose weights begin at 0; rate: of the
     backbone, as a share of it. Chosen on validation classes (docs/recall.md)."""
 
-    steps: int = 10
+    steps: int = 5
     rate: float = 0.1
-    head_rate: float = 0.5
+    head_rate: float = 0.05
 
 
 class Keeper(Protocol):
@@ -66,7 +68,10 @@ class Tuning:
         backbone = copy.deepcopy(self.backbone).requires_grad_(True)
         if self.fresh:
             draw_weights(backbone, rng)
-        self.network = nn.Sequential(backbone, head)
+            for module in backbone.modules():
+                if isinstance(module, nn.BatchNorm2d):
+                    module.momentum = FRESH_MOMENTUM
+        self.network = nn.Sequential(backbone, head).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         self.n_sets = 0
         if self.keeper is not None:
             self.keeper.reset(n_labels)
@@ -84,6 +89,7 @@ class Tuning:
         groups = [{"params": backbone.parameters(), "lr": config.rate * config.head_rate},
                   {"params": head.parameters(), "lr": config.head_rate}]  # fmt: skip
         optimizer = torch.optim.SGD(groups)
+        images = images.contiguous(memory_format=torch.channels_last)
         self.network.train(self.fresh)  # a trained network keeps the statistics it was trained with
         for _ in range(config.steps):
             optimizer.zero_grad()
@@ -98,8 +104,8 @@ class Tuning:
 
     @torch.no_grad()
     def predict(self, images: torch.Tensor) -> torch.Tensor:
-        scores: torch.Tensor = self.network.eval()(images)
-        return scores
+        self.network.eval()
+        return torch.cat([self.network(part.contiguous(memory_format=torch.channels_last)) for part in images.split(PART)])
 
     def state(self) -> dict[str, Any]:
         """All weights once something was learned; before, what was made or loaded is no part of the task."""
