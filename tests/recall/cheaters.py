@@ -13,7 +13,7 @@ import sys
 import tempfile
 import threading
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -50,7 +50,10 @@ class Honest:
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
         if state:
-            self.images, self.labels = torch.from_numpy(state["images"].copy()), torch.from_numpy(state["labels"].copy())
+            self.images, self.labels = (
+                torch.from_numpy(state["images"].copy()),
+                torch.from_numpy(state["labels"].copy()),
+            )
 
 
 class Stateless(Honest):
@@ -92,7 +95,7 @@ class KeepsInItself(Stateless):
 
 
 class KeepsInClass(Stateless):
-    kept: list[tuple[torch.Tensor, torch.Tensor]] = []
+    kept: ClassVar[list[tuple[torch.Tensor, torch.Tensor]]] = []
 
     def reset(self, n_labels: int, rng: np.random.Generator) -> None:
         self.n_labels = n_labels
@@ -156,7 +159,7 @@ class KeepsInTorch(KeepsInClass):
 
 
 class KeepsInThread(KeepsInClass):
-    shelf: list[Any] = []
+    shelf: ClassVar[list[Any]] = []
 
     def place(self) -> list[Any]:
         if not any(thread.name == "shelf" for thread in threading.enumerate()):
@@ -309,4 +312,7 @@ class LabelsHoldImages(Honest):
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
         if state:
-            self.images, self.labels = torch.from_numpy(state["label"]).view(-1, 1, 28, 28) / 5, torch.from_numpy(state["labels"])
+            self.images, self.labels = (
+                torch.from_numpy(state["label"]).view(-1, 1, 28, 28) / 5,
+                torch.from_numpy(state["labels"]),
+            )

@@ -85,7 +85,10 @@ def test_what_could_hide_things_is_no_state(name: str, sentence: str) -> None:
 
 
 def test_names_that_depend_on_images_are_refused() -> None:
-    findings = [f.sentence for f in check_contract(AgentSource("NamesHoldImages", given=cheaters.NamesHoldImages), features=False)]
+    findings = [
+        f.sentence
+        for f in check_contract(AgentSource("NamesHoldImages", given=cheaters.NamesHoldImages), features=False)
+    ]
     assert any("has other names or types after support set 1" in sentence for sentence in findings)
 
 
@@ -103,7 +106,9 @@ KEEPERS = ["KeepsInClass", "KeepsInModule", "KeepsInClosure", "KeepsInDefault", 
 
 
 @pytest.mark.parametrize("name", KEEPERS)
-def test_what_is_kept_outside_of_the_state_is_lost_in_the_strict_mode(name: str, process: StrictHost, monkeypatch: Any) -> None:
+def test_what_is_kept_outside_of_the_state_is_lost_in_the_strict_mode(
+    name: str, process: StrictHost, monkeypatch: Any
+) -> None:
     """In this process it works, which is why the strict mode is there; in processes of its own it can only guess."""
     for key in ("SHELF", *(f"SHELF{k}" for k in range(9))):
         monkeypatch.setenv(key, "0")
@@ -124,7 +129,9 @@ def test_what_is_kept_outside_of_the_state_is_lost_in_the_strict_mode(name: str,
         ("UsesSocket", "it called socket"),
     ],
 )
-def test_files_processes_and_sockets_are_refused_in_the_strict_mode(name: str, sentence: str, process: StrictHost) -> None:
+def test_files_processes_and_sockets_are_refused_in_the_strict_mode(
+    name: str, sentence: str, process: StrictHost
+) -> None:
     with pytest.raises(UserError, match=f"the learner may not do this in the strict mode: {sentence}"):
         in_strict(process, name)
 
@@ -141,7 +148,9 @@ def test_an_honest_learner_does_the_same_in_both_modes(process: StrictHost) -> N
     assert all(same_states(a, b) for a, b in zip(one.states, other.states, strict=True))
 
 
-def test_a_learner_that_raises_in_a_process_of_its_own_is_a_failure_of_that_task(process: StrictHost, tmp_path: Path) -> None:
+def test_a_learner_that_raises_in_a_process_of_its_own_is_a_failure_of_that_task(
+    process: StrictHost, tmp_path: Path
+) -> None:
     (tmp_path / "fails.py").write_text(
         "import sys; sys.path.insert(0, " + repr(str(FILE.parent)) + ")\nfrom cheaters import Honest\n"
         "class Fails(Honest):\n    def predict(self, images): raise ZeroDivisionError('no')\n"
@@ -157,7 +166,10 @@ def test_a_learner_that_raises_in_a_process_of_its_own_is_a_failure_of_that_task
 def test_check_agent_tells_whoever_brings_a_cheater(name: str, exemplar: Any) -> None:
     said = exemplar("recall", "check-agent", f"{FILE}:{name}", "--json")
     assert said.code == 1 and not said.json()["passes"]
-    assert any("order" in sentence or "besides its state" in sentence or "process of its own" in sentence for sentence in said.json()["broken"])
+    assert any(
+        "order" in sentence or "besides its state" in sentence or "process of its own" in sentence
+        for sentence in said.json()["broken"]
+    )
 
 
 def test_a_users_own_agent_runs_in_the_strict_mode_unless_told_otherwise() -> None:

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from test_recall_tasks import toy
 
 import exemplar as ex
 from exemplar.errors import UserError
 from exemplar.recall.rules import RULES, find_violation
 from exemplar.recall.suites import Suite, _replaced, make_suite
 from exemplar.recall.tasks import TYPES, TaskShape
-from test_recall_tasks import toy
 
 DATA = toy()
 SHAPE = TaskShape(nss=4, ways=3, shots=2, targets=2, cci=2)
@@ -24,7 +24,9 @@ SHAPE = TaskShape(nss=4, ways=3, shots=2, targets=2, cci=2)
 def planted(change: Callable[[dict[str, Any]], None], shape: TaskShape = SHAPE, *, hashed: bool = True) -> Suite:
     """A suite with a violation in task 2. hashed: whether the hashes are made again, as by someone who believes in it."""
     suite, _ = make_suite(DATA, shape, 6, 0)
-    arrays: dict[str, Any] = {f.name: np.array(v) if isinstance(v := getattr(suite, f.name), np.ndarray) else v for f in fields(Suite)}
+    arrays: dict[str, Any] = {
+        f.name: np.array(v) if isinstance(v := getattr(suite, f.name), np.ndarray) else v for f in fields(Suite)
+    }
     change(arrays)
     changed = Suite(**arrays)
     try:
@@ -77,7 +79,10 @@ def reuse_first_classes(arrays: dict[str, Any]) -> None:
         left = np.setdiff1d(np.flatnonzero(arrays["class_of_row"] == own), used)[:4]
         more = np.append(left, np.setdiff1d(np.flatnonzero(arrays["class_of_row"] == own), left))[:8]
         for place, part in ((2, more[:4]), (3, more[4:8])):
-            arrays["support"][2, place, 2 * k : 2 * k + 2], arrays["target"][2, place, 2 * k : 2 * k + 2] = part[:2], part[2:]
+            arrays["support"][2, place, 2 * k : 2 * k + 2], arrays["target"][2, place, 2 * k : 2 * k + 2] = (
+                part[:2],
+                part[2:],
+            )
 
 
 VIOLATIONS: dict[str, tuple[str, Callable[[dict[str, Any]], None]]] = {
@@ -136,7 +141,9 @@ def test_there_are_twenty_planted_violations_and_nearly_every_rule_has_one() -> 
 
 def test_what_was_changed_after_it_was_hashed_is_found() -> None:
     def swap(arrays: dict[str, Any]) -> None:
-        arrays["target"][2, 0, 0] = other_of_class(arrays, arrays["target"][2, 0, 0], np.r_[arrays["support"][2].ravel(), arrays["target"][2].ravel()])
+        arrays["target"][2, 0, 0] = other_of_class(
+            arrays, arrays["target"][2, 0, 0], np.r_[arrays["support"][2].ravel(), arrays["target"][2].ravel()]
+        )
 
     found = find_violation(planted(swap, hashed=False))
     assert found is not None and found.rule == "hash" and "task 2" in found.sentence
@@ -215,7 +222,21 @@ def test_a_broken_suite_exits_with_1_and_a_broken_file_with_2(tmp_path: Path, ex
 
 
 def test_the_same_words_in_python_and_on_the_command_line(exemplar: Any) -> None:
-    words = ("recall", "tasks", "--data", "glyphs", "--type", "new-samples", "--ways", "4", "--n", "6", "--seed", "3", "--json")
+    words = (
+        "recall",
+        "tasks",
+        "--data",
+        "glyphs",
+        "--type",
+        "new-samples",
+        "--ways",
+        "4",
+        "--n",
+        "6",
+        "--seed",
+        "3",
+        "--json",
+    )
     answer = ex.recall.make_tasks("glyphs", type="new-samples", ways=4, n=6, seed=3).json()
     printed = exemplar(*words).json()
     speed = "tasks_per_cpu_second"
@@ -237,7 +258,9 @@ def test_the_same_words_in_python_and_on_the_command_line(exemplar: Any) -> None
         (("compare", "here"), "compare needs two or more different run folders"),
     ],
 )  # fmt: skip
-def test_a_mistake_is_one_sentence_and_leaves_nothing(words: tuple[str, ...], sentence: str, exemplar: Any, tmp_path: Path) -> None:
+def test_a_mistake_is_one_sentence_and_leaves_nothing(
+    words: tuple[str, ...], sentence: str, exemplar: Any, tmp_path: Path
+) -> None:
     from conftest import mistake
 
     assert sentence in mistake(exemplar("recall", *words, cwd=tmp_path))

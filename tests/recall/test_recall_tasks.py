@@ -54,7 +54,9 @@ def test_a_task_depends_on_seed_and_number_alone(data: ConceptSet) -> None:
     counts = np.full(data.n_concepts, 12)
     whole = sample_indices(shape, rows, counts, np.arange(600), 3)
     backwards = sample_indices(shape, rows, counts, np.arange(600)[::-1], 3)
-    assert np.array_equal(whole.support, backwards.support[::-1]) and np.array_equal(whole.target, backwards.target[::-1])
+    assert np.array_equal(whole.support, backwards.support[::-1]) and np.array_equal(
+        whole.target, backwards.target[::-1]
+    )
     one = sample_indices(shape, rows, counts, np.array([417]), 3)
     assert np.array_equal(one.support[0], whole.support[417])
     other = sample_indices(shape, rows, counts, np.arange(600), 4)
@@ -146,11 +148,16 @@ def test_numbers_that_make_no_task_are_refused(numbers: dict[str, Any], sentence
     ("shape", "sentence"),
     [
         (TaskShape(nss=9, ways=5), "a task needs 45 classes, toy has 40: lower --ways or --nss, or raise --cci"),
-        (TaskShape(nss=3, cci=3, targets=5), "a task needs 5 classes of 18 samples, toy has 0 such classes, the largest has 12"),
+        (
+            TaskShape(nss=3, cci=3, targets=5),
+            "a task needs 5 classes of 18 samples, toy has 0 such classes, the largest has 12",
+        ),
         (TaskShape(nss=3, cci=3, targets=5), "or use --policy unseen, which needs 8"),
     ],
 )
-def test_too_few_classes_or_samples_say_how_many_and_which_knob_helps(data: ConceptSet, shape: TaskShape, sentence: str) -> None:
+def test_too_few_classes_or_samples_say_how_many_and_which_knob_helps(
+    data: ConceptSet, shape: TaskShape, sentence: str
+) -> None:
     with pytest.raises(UserError, match=sentence):
         make_suite(data, shape, 10, 0)
 

@@ -105,7 +105,9 @@ def check(
 
 @verb
 def run(
-    agent: Annotated[AgentGiven, Option("One of the room (`exemplar recall agents`), or your own, file.py:Class.")] = "protonet",
+    agent: Annotated[
+        AgentGiven, Option("One of the room (`exemplar recall agents`), or your own, file.py:Class.")
+    ] = "protonet",
     data: Data = "omniglot",
     split: Split = None,
     type: Type = None,
@@ -166,13 +168,17 @@ def compare(
 
 @verb
 def study(
-    out: Annotated[Place, Option("The run folder; a study that was stopped resumes there.")] = Path("runs/recall-study"),
+    out: Annotated[Place, Option("The run folder; a study that was stopped resumes there.")] = Path(
+        "runs/recall-study"
+    ),
     data: Data = "omniglot",
     split: Split = None,
     agent: Annotated[Names, Option("One of the room, or several; all that have their weights unless given.")] = (),
     type: Annotated[Names, Option("A task type, or several; all unless given.")] = (),
     n: Annotated[int, Option("Tasks of each type.", low=2)] = 600,
-    space: Annotated[str | None, Option("What agents of frozen features stand on; what suits the data unless given.")] = None,
+    space: Annotated[
+        str | None, Option("What agents of frozen features stand on; what suits the data unless given.")
+    ] = None,
     size: Size = None,
     allow_seen: AllowSeen = False,
     seed: Seed = 0,
@@ -223,7 +229,9 @@ def list_types() -> Answer:
 
 @verb
 def check_agent(
-    agent: Annotated[AgentGiven, Option("file.py:Class, module:Class, or an agent of this room by name.", positional=True)],
+    agent: Annotated[
+        AgentGiven, Option("file.py:Class, module:Class, or an agent of this room by name.", positional=True)
+    ],
 ) -> Answer:
     """Check a learner against the contract of this room, and say what is wrong with it, one finding per line.
 

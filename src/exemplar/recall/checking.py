@@ -103,7 +103,9 @@ def _check(agent: AgentSource, features: bool) -> Iterator[Finding]:
     done = [_stream(agent, task) for task in tasks]
     used = [name for name, state in _global_states().items() if state != before[name]]
     if used:
-        yield Finding(f"{agent.name} uses the global random generator of {' and '.join(used)}: draw from the rng that reset gets")
+        yield Finding(
+            f"{agent.name} uses the global random generator of {' and '.join(used)}: draw from the rng that reset gets"
+        )
         return
     again = [_stream(agent, task) for task in reversed(tasks)][::-1]
     if not all(_same(a, b) for a, b in zip(done, again, strict=True)):
@@ -117,13 +119,22 @@ def _check(agent: AgentSource, features: bool) -> Iterator[Finding]:
     if agent.given is None:
         yield from _check_strict(agent, tasks, done)
     else:
-        yield Finding("it came from Python, so it was not checked in processes of its own: give file.py:Class", failure=False)
+        yield Finding(
+            "it came from Python, so it was not checked in processes of its own: give file.py:Class", failure=False
+        )
     host = copies_of(agent.make(), agent.name)
     if is_transductive(host, tasks[0], done[0].states[-1]):
-        yield Finding(f"{agent.name} is transductive: a target's prediction depends on the targets beside it", failure=False)
-    right = np.mean([(one.log_p.argmax(axis=2) == right_labels(task)).mean() for one, task in zip(done, tasks, strict=True)])
+        yield Finding(
+            f"{agent.name} is transductive: a target's prediction depends on the targets beside it", failure=False
+        )
+    right = np.mean(
+        [(one.log_p.argmax(axis=2) == right_labels(task)).mean() for one, task in zip(done, tasks, strict=True)]
+    )
     if right < 2 / tasks[0].n_labels and agent.agent not in AGENTS:
-        yield Finding(f"{agent.name} named {right:.0%} of the targets of easy tasks, chance is {1 / tasks[0].n_labels:.0%}", failure=False)
+        yield Finding(
+            f"{agent.name} named {right:.0%} of the targets of easy tasks, chance is {1 / tasks[0].n_labels:.0%}",
+            failure=False,
+        )
 
 
 def _check_strict(agent: AgentSource, tasks: list[TaskImages], done: list[Streamed]) -> Iterator[Finding]:
@@ -137,7 +148,9 @@ def _check_strict(agent: AgentSource, tasks: list[TaskImages], done: list[Stream
                 )
                 return
             if not _same(alone, one):
-                yield Finding(f"{agent.name} predicts otherwise in a process of its own: put all that must last into state()")
+                yield Finding(
+                    f"{agent.name} predicts otherwise in a process of its own: put all that must last into state()"
+                )
                 return
 
 

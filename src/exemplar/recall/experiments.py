@@ -92,7 +92,9 @@ def prepare(request: RunRequest, seed: int) -> Prepared:
     strict = request.strict if request.strict is not None else own and given is None
     options = replace(request.options, strict=strict, joint=request.options.joint or agent.is_joint)
     if own and not strict:
-        warnings += (f"{agent.name} was not run in the strict mode: nothing keeps its module or class from remembering sets.",)
+        warnings += (
+            f"{agent.name} was not run in the strict mode: nothing keeps its module or class from remembering sets.",
+        )
     notes = [note, f"{len(suite)} tasks of {kind or 'a suite of your own'} on {data.name}."]
     return Prepared(agent, request.source, suite, options, kind, tuple(filter(None, notes)), warnings)
 
@@ -126,7 +128,11 @@ def run_agent(request: RunRequest, *, out: Path | str | None, seed: int, backend
     data = {ready.suite.data: ready.suite.fingerprint, "suite": ready.suite.digest}
     if ready.agent.is_own:
         data["agent"] = ready.agent.fingerprint()
-    with nullcontext() if folder is None else open_run(folder, **about, data=data, backend=backend, keep="jobs.sqlite") as run:
+    with (
+        nullcontext()
+        if folder is None
+        else open_run(folder, **about, data=data, backend=backend, keep="jobs.sqlite") as run
+    ):
         if run is not None and run.finished:
             done = load_outcome(run.folder, ready.suite.target.shape, ready.suite.target_label - ready.suite.first_label,
                                 ready.suite.target)  # fmt: skip
@@ -176,13 +182,26 @@ def _answer(
     shape = ready.suite.shape
     values: dict[str, Any] = by_name(score for score in scores if not score.concept)
     values["accuracy_of_set"] = [score.json() for score in scores if score.concept]
-    values |= {"costs": costs, "training_step": training, "transductive": done.transductive, "failed_tasks": len(done.failures)}
-    values |= {"agent": ready.agent.name, "space": ready.agent.space, "data": ready.suite.data, "type": ready.kind, **vars(shape)}
+    values |= {
+        "costs": costs,
+        "training_step": training,
+        "transductive": done.transductive,
+        "failed_tasks": len(done.failures),
+    }
+    values |= {
+        "agent": ready.agent.name,
+        "space": ready.agent.space,
+        "data": ready.suite.data,
+        "type": ready.kind,
+        **vars(shape),
+    }
     values |= {"tasks": len(ready.suite), "sha256": ready.suite.digest, "frozen": frozen_name(ready.suite), "ddof": 1}
     values |= {"strict": ready.options.strict, "joint": ready.options.joint, "seed": seed}
     warnings = list(ready.warnings)
     if done.failures:
-        warnings.append(f"{len(done.failures)} of {len(ready.suite)} tasks failed and count as wrong, first {done.failures[0]}.")
+        warnings.append(
+            f"{len(done.failures)} of {len(ready.suite)} tasks failed and count as wrong, first {done.failures[0]}."
+        )
     if done.transductive:
         warnings.append(f"{ready.agent.name} is transductive: a target's prediction depends on the targets beside it.")
     if ready.options.joint:

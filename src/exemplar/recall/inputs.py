@@ -21,11 +21,15 @@ from exemplar.spaces.loading import find_space
 from exemplar.spaces.seen import find_seen
 
 DRAWING_SIZE = 28  # px, as in the literature on Omniglot
-# family of the data → kind of space → its name; what is trained on Omniglot serves other drawings, on CIFAR-FS other photographs
+# family of the data → kind of space → its name; Omniglot's serve other drawings too, CIFAR-FS's other photographs
 SPACES = {
-    "omniglot": {"protonet": "protonet-omniglot-cfsl-s0", "pretrained": "conv4-64-omniglot-cfsl-s0", "maml": "maml-omniglot-cfsl-s0"},
+    "omniglot": {
+        "protonet": "protonet-omniglot-cfsl-s0",
+        "pretrained": "conv4-64-omniglot-cfsl-s0",
+        "maml": "maml-omniglot-cfsl-s0",
+    },
     "cifar-fs": {"protonet": "protonet-cifar-fs-s0", "pretrained": "conv4-64-cifar-fs", "maml": "maml-cifar-fs-s0"},
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True)

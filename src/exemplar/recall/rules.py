@@ -33,7 +33,10 @@ def _task_count(suite: Suite) -> Iterator[str]:
 
 def _set_sizes(suite: Suite) -> Iterator[str]:
     shape = suite.shape
-    for what, each, size in (("support", shape.shots, suite.support.shape), ("target", shape.targets, suite.target.shape)):
+    for what, each, size in (
+        ("support", shape.shots, suite.support.shape),
+        ("target", shape.targets, suite.target.shape),
+    ):
         if size[1] != shape.nss:
             yield f"tasks have {size[1]} {what} sets, NSS is {shape.nss}"
         if size[2] != shape.ways * each:
@@ -58,7 +61,7 @@ def _rows_exist(suite: Suite) -> Iterator[str]:
         wrong = np.argwhere((rows < 0) | (rows >= len(suite.class_of_row)))
         if len(wrong):
             task, place, k = wrong[0]
-            yield f"{_at(task, place)}: {what} row {rows[task, place, k]} is not in the data, which has {len(suite.class_of_row)}"
+            yield f"{_at(task, place)}: {what} row {rows[task, place, k]} is not in the data ({len(suite.class_of_row)} rows)"
 
 
 def _ways(suite: Suite) -> Iterator[str]:
@@ -115,7 +118,9 @@ def _sample_reuse(suite: Suite) -> Iterator[str]:
 
 def _target_in_support(suite: Suite) -> Iterator[str]:
     n, largest = len(suite), len(suite.class_of_row)
-    shown, asked = ((rows + largest * np.arange(n)[:, None, None]).reshape(-1) for rows in (suite.support, suite.target))
+    shown, asked = (
+        (rows + largest * np.arange(n)[:, None, None]).reshape(-1) for rows in (suite.support, suite.target)
+    )
     leaked = np.flatnonzero(np.isin(asked, shown))
     if len(leaked):
         task, place, _ = np.unravel_index(leaked[0], suite.target.shape)

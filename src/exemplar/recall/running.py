@@ -121,7 +121,9 @@ def task_images(job: StreamJob, k: int, *, features: bool) -> TaskImages:
         found = job.source.features(job.space, flat) if features and job.space else job.source.images(flat)
         return found.reshape(*rows.shape, *found.shape[1:])
 
-    return TaskImages(shown(job.support[k]), job.support_label[k], shown(job.target[k]), job.n_labels, int(job.number[k]))
+    return TaskImages(
+        shown(job.support[k]), job.support_label[k], shown(job.target[k]), job.n_labels, int(job.number[k])
+    )
 
 
 @contextmanager

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -51,7 +52,7 @@ def score_outcome(outcome: Outcome, *, variant: str = "", space: str = "") -> li
     n = len(outcome.label)
     if n < 2:
         raise UserError(f"{n} task gives no interval: use at least 2")
-    labels = {"agent": outcome.agent, "variant": variant, "space": space}
+    labels: dict[str, Any] = {"agent": outcome.agent, "variant": variant, "space": space}
     accuracy, nats = task_accuracies(outcome), task_cross_entropies(outcome)
     found = [
         Score.of("accuracy", stats.mean_share(accuracy), **labels),
@@ -67,7 +68,11 @@ def score_outcome(outcome: Outcome, *, variant: str = "", space: str = "") -> li
     transfer = backward_transfers(outcome)
     if transfer is not None:
         found.append(Score.of("backward_transfer", stats.mean(transfer), **labels))
-    for name, values in (("atm", outcome.atm), ("atm_native", outcome.atm_native), ("atm_printed", outcome.atm_printed)):
+    for name, values in (
+        ("atm", outcome.atm),
+        ("atm_native", outcome.atm_native),
+        ("atm_printed", outcome.atm_printed),
+    ):
         found.append(Score.of(name, stats.mean(values[~outcome.failed]), **labels))
     return found
 
@@ -99,7 +104,7 @@ def compare_outcomes(first: Outcome, second: Outcome) -> Difference:
     p = [stats.paired_test(a, b, n_permutations=2000, rng=seeds.rng("recall", "paired", k, *names)).p
          for k, (a, b) in enumerate(pairs)]  # fmt: skip
     estimates = [stats.mean(a - b) for a, b in pairs]
-    return Difference(*names, *estimates, *(float(one) for one in p))
+    return Difference(*names, estimates[0], estimates[1], float(p[0]), float(p[1]))
 
 
 def pareto_front(accuracy: Sequence[float], *costs: Sequence[float]) -> np.ndarray:
@@ -107,4 +112,4 @@ def pareto_front(accuracy: Sequence[float], *costs: Sequence[float]) -> np.ndarr
     points = np.column_stack([-np.asarray(accuracy, float), *(np.asarray(cost, float) for cost in costs)])
     no_worse = (points[:, None] <= points[None]).all(axis=2)
     better = (points[:, None] < points[None]).any(axis=2)
-    return ~(no_worse & better).any(axis=0)
+    return np.asarray(~(no_worse & better).any(axis=0))

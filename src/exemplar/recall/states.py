@@ -34,7 +34,9 @@ def read_state(given: Any, who: str) -> State:
         raise UserError(f"{who}.state() must return a dict of arrays, it returned a {type(given).__name__}")
     for name in given:
         if type(name) is not str or not name.isprintable() or len(name) > 100:
-            raise UserError(f"{who}.state() has a key {str(name)[:40]!r}: keys are names of up to 100 printable characters")
+            raise UserError(
+                f"{who}.state() has a key {str(name)[:40]!r}: keys are names of up to 100 printable characters"
+            )
     return {name: _read(given[name], f"{who}.state()[{name!r}]") for name in sorted(given)}
 
 

@@ -77,7 +77,9 @@ class Host(Protocol):
     def snapshot(self, n_labels: int, seed: tuple[Any, ...]) -> State:
         """The state of a learner that was reset and saw nothing."""
 
-    def observe(self, n_labels: int, seed: tuple[Any, ...], state: State | None, images: np.ndarray, labels: np.ndarray) -> State: ...
+    def observe(
+        self, n_labels: int, seed: tuple[Any, ...], state: State | None, images: np.ndarray, labels: np.ndarray
+    ) -> State: ...
 
     def predict(self, n_labels: int, seed: tuple[Any, ...], state: State, images: np.ndarray) -> np.ndarray: ...
 
@@ -92,7 +94,9 @@ class InProcess:
     def snapshot(self, n_labels: int, seed: tuple[Any, ...]) -> State:
         return read_state(self._begin(n_labels, seed).state(), self.who)
 
-    def observe(self, n_labels: int, seed: tuple[Any, ...], state: State | None, images: np.ndarray, labels: np.ndarray) -> State:
+    def observe(
+        self, n_labels: int, seed: tuple[Any, ...], state: State | None, images: np.ndarray, labels: np.ndarray
+    ) -> State:
         learner = self._begin(n_labels, seed, state)
         return show_set(learner, self.who, images, labels)
 
@@ -131,11 +135,17 @@ def ask(learner: Learner, who: str, images: np.ndarray, n_labels: int) -> np.nda
         raise UserError(f"{who}.predict gave a {type(given).__name__}: give a tensor (n, n_labels) of scores")
     scores = torch.as_tensor(given).detach().to("cpu", torch.float64)
     if scores.shape != (len(images), n_labels):
-        raise UserError(f"{who}.predict gave {tuple(scores.shape)} scores for {len(images)} images and {n_labels} labels")
+        raise UserError(
+            f"{who}.predict gave {tuple(scores.shape)} scores for {len(images)} images and {n_labels} labels"
+        )
     if torch.isnan(scores).any() or torch.isposinf(scores).any():
-        raise UserError(f"{who}.predict gave scores that are NaN or +inf: a kept view of a support set is NaN; or it diverged")
+        raise UserError(
+            f"{who}.predict gave scores that are NaN or +inf: a kept view of a support set is NaN; or it diverged"
+        )
     if torch.isneginf(scores).all(dim=1).any():
-        raise UserError(f"{who}.predict gave an image no label at all, all its scores are −inf: give at least one a number")
+        raise UserError(
+            f"{who}.predict gave an image no label at all, all its scores are −inf: give at least one a number"
+        )
     return scores.log_softmax(dim=1).numpy()
 
 
@@ -185,4 +195,3 @@ def missing_methods(learner: Any, who: str) -> list[str]:
 def largest(charges: list[Charge]) -> int:
     """Where along the task the most was kept."""
     return int(np.argmax([charge.bits for charge in charges]))
-

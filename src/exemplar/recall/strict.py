@@ -42,7 +42,11 @@ class StrictHost:
         self.folder = tempfile.TemporaryDirectory(prefix="recall-")
         hidden = ("EXEMPLAR_DATA",)
         environment = {name: value for name, value in os.environ.items() if name not in hidden}
-        environment |= {"OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "HOME": self.folder.name}
+        environment |= {
+            "OMP_NUM_THREADS": "1",
+            "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+            "HOME": self.folder.name,
+        }
         self.process = subprocess.Popen(
             [sys.executable, "-W", "ignore", "-c", "from exemplar.recall.strict_worker import main; main()"],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=Path.cwd(), env=environment,
@@ -56,8 +60,17 @@ class StrictHost:
     def snapshot(self, n_labels: int, seed: tuple[Any, ...]) -> State:
         return self._state(self._ask({"do": "snapshot", "n_labels": n_labels, "seed": list(seed)}))
 
-    def observe(self, n_labels: int, seed: tuple[Any, ...], state: State | None, images: np.ndarray, labels: np.ndarray) -> State:
-        asked = {"do": "observe", "n_labels": n_labels, "seed": list(seed), "state": state, "images": images, "labels": labels}
+    def observe(
+        self, n_labels: int, seed: tuple[Any, ...], state: State | None, images: np.ndarray, labels: np.ndarray
+    ) -> State:
+        asked = {
+            "do": "observe",
+            "n_labels": n_labels,
+            "seed": list(seed),
+            "state": state,
+            "images": images,
+            "labels": labels,
+        }
         return self._state(self._ask(asked))
 
     def predict(self, n_labels: int, seed: tuple[Any, ...], state: State, images: np.ndarray) -> np.ndarray:
@@ -84,7 +97,9 @@ class StrictHost:
             send(self.process.stdin, asked)
             answer = receive(self.process.stdout)
         except (BrokenPipeError, EOFError) as problem:
-            raise UserError(f"{self.who} ended its process, or was killed (out of memory?): make it smaller") from problem
+            raise UserError(
+                f"{self.who} ended its process, or was killed (out of memory?): make it smaller"
+            ) from problem
         if "user_error" in answer:
             raise UserError(answer["user_error"])
         if BROUGHT_BACK in answer:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +48,11 @@ def watch() -> Callable[[str], None]:
 
 def _check_open(phase: str, args: tuple[Any, ...]) -> None:
     path, mode, flags = (*args, None, None, None)[:3]
-    writes = any(letter in mode for letter in "wax+") if isinstance(mode, str) else bool((flags or 0) & (os.O_WRONLY | os.O_RDWR))
+    writes = (
+        any(letter in mode for letter in "wax+")
+        if isinstance(mode, str)
+        else bool((flags or 0) & (os.O_WRONLY | os.O_RDWR))
+    )
     if writes and str(path) != os.devnull:
         raise Refused(f"it opened {path} for writing")
     if phase == "learning" and isinstance(path, str | bytes | Path):
@@ -63,7 +68,7 @@ def main() -> None:
     os.dup2(2, 1)
     import torch
 
-    from exemplar.recall.agents.sources import make_from_source
+    import exemplar.recall.agents.sources  # noqa: F401  (once, before any learner is made)
 
     torch.set_num_threads(1)
     _warm_up()
@@ -76,12 +81,18 @@ def main() -> None:
             return
         if "make" in asked:
             enter("making")
-            answer = _attempt(lambda asked=asked: {"learner": make_from_source(asked["make"])})
+            answer = _attempt(partial(_make, asked["make"]))
             enter("free")
             learner = answer.pop("learner", None)
             send(answers, answer)
         else:
             _in_child(learner, asked, answers, enter)
+
+
+def _make(source: dict[str, Any]) -> dict[str, Any]:
+    from exemplar.recall.agents.sources import make_from_source
+
+    return {"learner": make_from_source(source)}
 
 
 def _warm_up() -> None:

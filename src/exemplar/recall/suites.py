@@ -22,8 +22,16 @@ from exemplar.images.concepts import ConceptSet
 from exemplar.recall.tasks import TaskShape, sample_indices
 
 VERSION = 1
-ARRAYS = {"support": ("iu", 3), "support_label": ("iu", 3), "target": ("iu", 3), "target_label": ("iu", 3),
-          "set_number": ("iu", 1), "class_of_row": ("iu", 1), "sha256": ("U", 1), "header": ("U", 0)}  # fmt: skip
+ARRAYS = {
+    "support": ("iu", 3),
+    "support_label": ("iu", 3),
+    "target": ("iu", 3),
+    "target_label": ("iu", 3),
+    "set_number": ("iu", 1),
+    "class_of_row": ("iu", 1),
+    "sha256": ("U", 1),
+    "header": ("U", 0),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,8 +75,10 @@ class Suite:
 
     def hash_tasks(self) -> np.ndarray:
         """(n,) the SHA-256 of each task, from its sets as they are."""
-        sets = [_canonical(self.support, self.support_label - self.first_label),
-                _canonical(self.target, self.target_label - self.first_label)]  # fmt: skip
+        sets = [
+            _canonical(self.support, self.support_label - self.first_label),
+            _canonical(self.target, self.target_label - self.first_label),
+        ]
         start = hashlib.sha256(f"exemplar recall task {VERSION}\n{self.fingerprint}\n".encode())
         start.update(np.array([part.shape[1:] for part in sets], "<i4").tobytes())
         found = []
@@ -85,8 +95,14 @@ class Suite:
         return int((flat[:, 1:] == flat[:, :-1]).sum())
 
     def save(self, path: Path) -> None:
-        header = {"shape": {f.name: getattr(self.shape, f.name) for f in fields(TaskShape)}, "data": self.data,
-                  "fingerprint": self.fingerprint, "seed": self.seed, "version": VERSION, "suite_sha256": self.digest}  # fmt: skip
+        header = {
+            "shape": {f.name: getattr(self.shape, f.name) for f in fields(TaskShape)},
+            "data": self.data,
+            "fingerprint": self.fingerprint,
+            "seed": self.seed,
+            "version": VERSION,
+            "suite_sha256": self.digest,
+        }
         arrays = {name: getattr(self, name) for name in ARRAYS if name != "header"}
         write_npz(path, {**arrays, "header": np.array(json.dumps(header, sort_keys=True))})
 
@@ -94,16 +110,18 @@ class Suite:
 def make_suite(data: ConceptSet, shape: TaskShape, n: int, seed: int) -> tuple[Suite, float]:
     """n distinct tasks, and how many of them a CPU-second gives as indices. A number whose task is there already is passed
     over; where the data has not so many tasks, the error says how many there are."""
-    rows, counts, eligible = class_rows(data, shape)
+    rows, counts = class_rows(data, shape)
     began = time.process_time()
     found: dict[str, None] = {}
     kept: list[Suite] = []
-    first = 0
+    first, seconds = 0, 0.0
     while len(found) < n and first < 4 * n + 64:
         drawn = sample_indices(shape, rows, counts, np.arange(first, first + n - len(found)), seed)
         seconds = time.process_time() - began if not kept else seconds
         suite = _suite_of(drawn.support, drawn.target, shape, data, seed)
-        new = [k for k, name in enumerate(suite.sha256.tolist()) if name not in found and not found.update({name: None})]
+        new = [
+            k for k, name in enumerate(suite.sha256.tolist()) if name not in found and not found.update({name: None})
+        ]
         kept.append(_subset(suite, np.array(new, np.intp)))
         first += len(drawn.number)
     if len(found) < n:
@@ -114,13 +132,13 @@ def make_suite(data: ConceptSet, shape: TaskShape, n: int, seed: int) -> tuple[S
     return whole, n / max(seconds, 1e-9)
 
 
-def class_rows(data: ConceptSet, shape: TaskShape) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(classes, most) rows of each class that has enough samples, (classes,) how many, and which classes these are."""
+def class_rows(data: ConceptSet, shape: TaskShape) -> tuple[np.ndarray, np.ndarray]:
+    """(classes, most) rows of each class that has enough samples, and (classes,) how many these are."""
     eligible = shape.check_supply(data.counts, data.name)
     order = np.argsort(data.concept.code, kind="stable").astype(np.int32)
     start = np.cumsum(data.counts) - data.counts
     place = np.minimum(start[eligible, None] + np.arange(data.counts.max()), len(order) - 1)
-    return order[place], data.counts[eligible], eligible
+    return order[place], data.counts[eligible]
 
 
 def load_suite(path: Path | str) -> Suite:
@@ -132,7 +150,9 @@ def load_suite(path: Path | str) -> Suite:
         shape = TaskShape(**about["shape"])
         return Suite(shape, str(about["data"]), str(about["fingerprint"]), int(about["seed"]), **_whole(arrays))
     except (ValueError, KeyError, TypeError) as problem:
-        raise UserError(f"{place} has no readable header ({problem}): it is no suite of tasks, or of another version") from problem
+        raise UserError(
+            f"{place} has no readable header ({problem}): it is no suite of tasks, or of another version"
+        ) from problem
 
 
 def stored_digest(path: Path | str) -> str:
@@ -147,12 +167,23 @@ def _whole(arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
 def _suite_of(support: np.ndarray, target: np.ndarray, shape: TaskShape, data: ConceptSet, seed: int) -> Suite:
     n, labels = len(support), shape.labels()
     flat = [part.reshape(n, shape.nss, -1).astype(np.int64) for part in (support, target)]
-    own = [np.broadcast_to(np.repeat(labels, each, axis=1), rows.shape)
-           for rows, each in zip(flat, (shape.shots, shape.targets), strict=True)]  # fmt: skip
+    own = [
+        np.broadcast_to(np.repeat(labels, each, axis=1), rows.shape)
+        for rows, each in zip(flat, (shape.shots, shape.targets), strict=True)
+    ]
     suite = Suite(
-        shape, data.name, data.fingerprint, seed, flat[0], own[0], flat[1], own[1], np.arange(1, shape.nss + 1),
-        data.concept.code.astype(np.int64), np.full(n, "", "U64"),
-    )  # fmt: skip
+        shape,
+        data.name,
+        data.fingerprint,
+        seed,
+        flat[0],
+        own[0],
+        flat[1],
+        own[1],
+        np.arange(1, shape.nss + 1),
+        data.concept.code.astype(np.int64),
+        np.full(n, "", "U64"),
+    )
     return _with_hashes(suite)
 
 
@@ -162,7 +193,9 @@ def _with_hashes(suite: Suite) -> Suite:
 
 def _subset(suite: Suite, tasks: np.ndarray) -> Suite:
     each = ("support", "support_label", "target", "target_label", "sha256")
-    return suite if len(tasks) == len(suite) else _replaced(suite, **{name: getattr(suite, name)[tasks] for name in each})
+    return (
+        suite if len(tasks) == len(suite) else _replaced(suite, **{name: getattr(suite, name)[tasks] for name in each})
+    )
 
 
 def _joined(suites: list[Suite]) -> Suite:

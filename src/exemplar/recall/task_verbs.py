@@ -56,7 +56,9 @@ def answer_tasks(data: ConceptSet, shape: TaskShape, n: int, seed: int, out: Pat
         "frozen": frozen_name(suite),
     }  # fmt: skip
     left = int((data.counts < shape.n_samples).sum())
-    warnings = (f"{left} classes of {data.name} have fewer than {shape.n_samples} samples and are left out.",) if left else ()
+    warnings = (
+        (f"{left} classes of {data.name} have fewer than {shape.n_samples} samples and are left out.",) if left else ()
+    )
     if place is not None:
         values["out"] = str(out)
     return Answer(values=values, text=format_pairs(values), warnings=warnings)
@@ -77,8 +79,14 @@ def answer_check(path: Path | str, data: str | None, split: str | None) -> Answe
     if violation is not None:
         values |= {"rule": violation.rule, "violation": violation.sentence}
         return Answer(values=values, text=f"{path} breaks the rule {violation.rule}: {violation.sentence}.", ok=False)
-    told = f"and its rows are those of {compared}" if compared else f"but {suite.data} is not here to compare its rows with"
-    text = f"{len(suite)} tasks keep every rule (labels count from {suite.first_label}), {told}.\nsha256  {suite.digest}"
+    told = (
+        f"and its rows are those of {compared}"
+        if compared
+        else f"but {suite.data} is not here to compare its rows with"
+    )
+    text = (
+        f"{len(suite)} tasks keep every rule (labels count from {suite.first_label}), {told}.\nsha256  {suite.digest}"
+    )
     return Answer(values=values, text=text)
 
 
@@ -107,7 +115,9 @@ def _check_data(suite: Suite, name: str | None, split: str | None) -> tuple[Viol
 def check_usable(suite: Suite, data: ConceptSet) -> None:
     """Before a run: the suite keeps the rules and is of this data."""
     if suite.fingerprint != data.fingerprint:
-        raise UserError(f"the suite is of {suite.data}, not of {data.name} as it is here: give --data and --split that fit it")
+        raise UserError(
+            f"the suite is of {suite.data}, not of {data.name} as it is here: give --data and --split that fit it"
+        )
     violation = find_violation(suite)
     if violation is not None:
         raise UserError(f"the suite breaks the rule {violation.rule} ({violation.sentence}): see exemplar recall check")

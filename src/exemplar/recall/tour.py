@@ -21,7 +21,9 @@ CONFIG = StudyConfig(DataSource("glyphs", "weak-test"), AGENTS, (KIND,), n=40, j
 def make_tour(folder: Path, seed: int, backend: engine.Backend | None) -> None:
     """Fill the folder; a tour that was stopped resumes."""
     data = CONFIG.source.load()
-    with open_run(folder, command="tour recall", config=CONFIG, seed=seed, data={data.name: data.fingerprint}, backend=backend) as run:
+    with open_run(
+        folder, command="tour recall", config=CONFIG, seed=seed, data={data.name: data.fingerprint}, backend=backend
+    ) as run:
         if not run.finished:
             compute_study(run, CONFIG, seed)
 
@@ -37,10 +39,10 @@ def write_chapter(folder: Path) -> Chapter:
     return Chapter(
         "Keep what you learned",
         (
-            f"{shape.nss} sets of {shape.ways} new characters, one example of each, shown one set after the other; when all are "
+            f"{shape.nss} sets of {shape.ways} new characters, one example of each, one set after the other; when all are "
             "gone, drawings of all of them must be named. What a learner keeps from one set to the next is measured in bits, "
             "and nothing else can last: its memory of a set is wiped, and it is rebuilt from what it declared.",
-            f"Running means of an embedding (prototypical networks) name {said['protonet']} of the drawings, exactly as many as "
+            f"Running means of an embedding (prototypical networks) name {said['protonet']} of the drawings, as many as "
             f"when all sets are shown at once. A network that is tuned on each set names {said['pretrain-tune']}: it has "
             "forgotten the first sets when the last is learned.",
         ),

@@ -189,7 +189,10 @@ RECIPES = {
     ),
     "protonet-cifar-fs": Recipe(
         ProtoNet(network="conv4-64", ways=20, shots=2, queries=4, halve_after=4, epoch=500),
-        ALL_OF_CIFAR_FS, steps=3_000, size=32, threshold=None,
+        ALL_OF_CIFAR_FS,
+        steps=3_000,
+        size=32,
+        threshold=None,
     ),
     "conv4-64-cifar-fs": replace(WRN, objective=Pretraining(backbone="conv4-64", mixed=0.0, steps=3_000), steps=3_000),
 }

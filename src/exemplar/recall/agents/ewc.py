@@ -30,7 +30,9 @@ class Ewc:
         fisher, anchor = self.fisher, {name: value.detach().clone() for name, value in network.named_parameters()}
 
         def held(network: nn.Module, outputs: torch.Tensor) -> torch.Tensor:
-            parts = [(fisher[name] * (value - anchor[name]).square()).sum() for name, value in network.named_parameters()]
+            parts = [
+                (fisher[name] * (value - anchor[name]).square()).sum() for name, value in network.named_parameters()
+            ]
             return self.strength / 2 * torch.stack(parts).sum()
 
         return held

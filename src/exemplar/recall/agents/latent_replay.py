@@ -22,7 +22,9 @@ PRECISIONS = ("float32", "float16", "int8")
 class LatentReplay:
     """precision: of what is kept, one of PRECISIONS; penalty, scale: as in `ridge`; neighbours: see above."""
 
-    def __init__(self, precision: str = "float32", penalty: float = 1.0, scale: float = 10.0, neighbours: bool = False) -> None:
+    def __init__(
+        self, precision: str = "float32", penalty: float = 1.0, scale: float = 10.0, neighbours: bool = False
+    ) -> None:
         if precision not in PRECISIONS:
             raise unknown("precision", precision, PRECISIONS)
         self.precision, self.penalty, self.scale, self.neighbours = precision, penalty, scale, neighbours
@@ -42,7 +44,10 @@ class LatentReplay:
         shown[y] = True
         if self.neighbours:
             near = torch.cdist(queries, x, compute_mode="donot_use_mm_for_euclid_dist").square()
-            each = [near[:, y == k].amin(dim=1) if bool(shown[k]) else near.new_zeros(len(near)) for k in range(self.n_labels)]
+            each = [
+                near[:, y == k].amin(dim=1) if bool(shown[k]) else near.new_zeros(len(near))
+                for k in range(self.n_labels)
+            ]
             return with_unseen(-self.scale * torch.stack(each, dim=1), shown)
         places = torch.nonzero(shown)[:, 0]
         own = torch.zeros(self.n_labels, dtype=torch.int64)

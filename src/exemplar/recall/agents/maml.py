@@ -28,7 +28,9 @@ class MamlLearner:
 
     def reset(self, n_labels: int, rng: np.random.Generator) -> None:
         if n_labels > self.n_outputs:
-            raise UserError(f"this network was meta-trained for {self.n_outputs} labels, the task has {n_labels}: lower --nss or --ways")
+            raise UserError(
+                f"this network was meta-trained for {self.n_outputs} labels, the task has {n_labels}: lower --nss or --ways"
+            )
         self.n_labels = n_labels
         self.fast: dict[str, torch.Tensor] = {}
 

@@ -109,10 +109,14 @@ def make_agent(name: str, space: str, shape: tuple[int, ...]) -> Learner:
     network, card = load_network(space, room="spaces")
     if entry.network == "maml":
         if card.architecture != "maml":
-            raise UserError(f"{name} needs a network that MAML trained, {space} is a {card.architecture}: give --space another")
+            raise UserError(
+                f"{name} needs a network that MAML trained, {space} is a {card.architecture}: give --space another"
+            )
         training = card.training
         return entry.make(network, int(card.config["ways"]), int(training["test_steps"]), float(training["inner_rate"]))
     kinds = {NETWORKS[key].architecture or key for key in NETWORKS if NETWORKS[key].kind == BACKBONE}
     if card.architecture not in kinds:
-        raise UserError(f"{name} tunes a backbone, {space} is a {card.architecture}: give --space one of {', '.join(sorted(kinds))}")
+        raise UserError(
+            f"{name} tunes a backbone, {space} is a {card.architecture}: give --space one of {', '.join(sorted(kinds))}"
+        )
     return entry.make(network, network.n_features)

@@ -46,7 +46,9 @@ class AgentSource:
     def plain(self) -> dict[str, Any]:
         """For another process."""
         if self.given is not None:
-            raise UserError("an object or class from Python cannot be made again in a process of its own: give file.py:Class")
+            raise UserError(
+                "an object or class from Python cannot be made again in a process of its own: give file.py:Class"
+            )
         place, colon, name = self.agent.rpartition(":")
         agent = f"{Path(place).expanduser().resolve()}{colon}{name}" if place.endswith(".py") else self.agent
         return {"agent": agent, "space": self.space, "shape": list(self.shape)}

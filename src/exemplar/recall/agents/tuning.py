@@ -105,7 +105,9 @@ class Tuning:
     @torch.no_grad()
     def predict(self, images: torch.Tensor) -> torch.Tensor:
         self.network.eval()
-        return torch.cat([self.network(part.contiguous(memory_format=torch.channels_last)) for part in images.split(PART)])
+        return torch.cat(
+            [self.network(part.contiguous(memory_format=torch.channels_last)) for part in images.split(PART)]
+        )
 
     def state(self) -> dict[str, Any]:
         """All weights once something was learned; before, what was made or loaded is no part of the task."""

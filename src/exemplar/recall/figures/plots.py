@@ -21,7 +21,9 @@ def plot_forgetting(by_agent: Mapping[str, Sequence[Score]], *, chance: float) -
     figure = Figure(figsize=(6.4, 3.6 + 0.1 * max(0, len(by_agent) - 6)), layout="constrained")
     axes = figure.add_subplot()
     for k, (agent, scores) in enumerate(by_agent.items()):
-        sets = [score for score in scores if score.name == "accuracy_of_set"] or [s for s in scores if s.name == "accuracy"]
+        sets = [score for score in scores if score.name == "accuracy_of_set"] or [
+            s for s in scores if s.name == "accuracy"
+        ]
         value, low, high = (np.array(part) for part in zip(*((s.value, *s.ci95) for s in sets), strict=True))
         x = np.arange(1, len(sets) + 1) + 0.012 * (k - len(by_agent) / 2)
         axes.errorbar(x, value, yerr=[value - low, high - value], color=HUES[k % len(HUES)], marker=MARKS[k % len(MARKS)],
@@ -53,7 +55,9 @@ def plot_pareto(agents: Sequence[str], accuracy: Sequence[Score], atm: Sequence[
     best = pareto_front([score.value for score in accuracy], atm, macs)
     figure = Figure(figsize=(10.0, 4.4), layout="constrained")
     panels = figure.subplots(1, 2, sharey=True)
-    for axes, costs, label in zip(panels, (atm, macs), ("across-task memory (ATM, float32)", "MACs of a task"), strict=True):
+    for axes, costs, label in zip(
+        panels, (atm, macs), ("across-task memory (ATM, float32)", "MACs of a task"), strict=True
+    ):
         for k, score in enumerate(accuracy):
             colour = HUES[k % len(HUES)]
             axes.errorbar(max(costs[k], 1e-4), score.value, yerr=[[score.value - score.ci95[0]], [score.ci95[1] - score.value]],

@@ -14,8 +14,15 @@ from exemplar.report.page import Chapter, Figure, write_page
 from exemplar.report.tables import Cell, Table
 from exemplar.runs import load_scores
 
-COLUMNS = {"accuracy": "accuracy", "accuracy_sd": "sd over tasks", "cross_entropy": "cross-entropy (nats)",
-           "backward_transfer": "backward transfer", "atm": "ATM", "atm_native": "ATM, native bits", "macs_task": "MACs"}  # fmt: skip
+COLUMNS = {
+    "accuracy": "accuracy",
+    "accuracy_sd": "sd over tasks",
+    "cross_entropy": "cross-entropy (nats)",
+    "backward_transfer": "backward transfer",
+    "atm": "ATM",
+    "atm_native": "ATM, native bits",
+    "macs_task": "MACs",
+}
 BOUNDS = ("chance", "joint-oracle")
 
 
@@ -26,11 +33,14 @@ def write_study_page(folder: Path, data: str) -> Path:
     best = _best(scores, kinds[-1])
     lead = Chapter("What the numbers mean", (ABOUT,))
     return write_page(
-        folder / PAGE, f"Continual few-shot learning on {data}", LEAD, [*chapters, lead],
+        folder / PAGE,
+        f"Continual few-shot learning on {data}",
+        LEAD,
+        [*chapters, lead],
         "scores.parquet beside this page holds every number.",
-        verdict=f"In {kinds[-1]}, {best.agent} names the most targets of those that learn set by set: {100 * best.value:.1f} %.",
+        verdict=f"In {kinds[-1]}, {best.agent} names the most targets set by set: {100 * best.value:.1f} %.",
         made=how_made([folder]),
-    )  # fmt: skip
+    )
 
 
 def _best(scores: Sequence[Score], kind: str) -> Score:
@@ -42,20 +52,33 @@ def _best(scores: Sequence[Score], kind: str) -> Score:
 def _chapter(folder: Path, kind: str, scores: Sequence[Score]) -> Chapter:
     agents = list(dict.fromkeys(score.agent for score in scores if score.name == "accuracy"))
     of = {(score.agent, score.name): score for score in scores if not score.concept}
-    rows = [[agent, *(_cell(of.get((agent, name))) for name in COLUMNS)] for agent in agents]
+    rows: list[list[str | Cell]] = [[agent, *(_cell(of.get((agent, name))) for name in COLUMNS)] for agent in agents]
     shape = TYPES[kind]
-    heads = ["agent", *(Cell(label, number=True) for label in COLUMNS.values())]
-    note = f"NSS {shape.nss}, CCI {shape.cci}, {shape.ways} ways, {shape.shots} shot, {shape.n_labels} labels; chance is {1 / shape.n_labels:.3f}."
+    heads: list[str | Cell] = ["agent", *(Cell(label, number=True) for label in COLUMNS.values())]
+    note = f"NSS {shape.nss}, CCI {shape.cci}, {shape.ways} ways, {shape.shots} shot, {shape.n_labels} labels."
     figures = []
     if shape.nss > 1:
         by_agent = {agent: [score for score in scores if score.agent == agent] for agent in agents if agent != "chance"}
         forgetting = plot_forgetting(by_agent, chance=1 / shape.n_labels)
         write_text(folder / f"forgetting-{kind}.svg", forgetting)
-        figures.append(Figure("Accuracy on each support set's targets after the last set: what falls to the left was forgotten.", svg=forgetting))
-    pareto = plot_pareto(agents, [of[agent, "accuracy"] for agent in agents], [of[agent, "atm"].value for agent in agents],
-                         [of[agent, "macs_task"].value for agent in agents])  # fmt: skip
+        figures.append(
+            Figure(
+                "Accuracy on each support set's targets after the last set: what falls to the left was forgotten.",
+                svg=forgetting,
+            )
+        )
+    pareto = plot_pareto(
+        agents,
+        [of[agent, "accuracy"] for agent in agents],
+        [of[agent, "atm"].value for agent in agents],
+        [of[agent, "macs_task"].value for agent in agents],
+    )
     write_text(folder / f"pareto-{kind}.svg", pareto)
-    figures.append(Figure("Accuracy against memory kept and MACs of a task; nobody beats the filled ones in all three.", svg=pareto))
+    figures.append(
+        Figure(
+            "Accuracy against memory kept and MACs of a task; nobody beats the filled ones in all three.", svg=pareto
+        )
+    )
     text = f"{ABOUT_TYPES[kind][0].upper()}{ABOUT_TYPES[kind][1:]}."
     return Chapter(kind, (text,), figures, tables=[Table(heads, rows, note)])
 

@@ -65,4 +65,9 @@ def _is_labels(name: str, array: np.ndarray, n_samples: int, n_labels: int) -> b
 
 
 def _unchanged(array: np.ndarray, before: np.ndarray | None) -> bool:
-    return before is not None and array.dtype == before.dtype and array.shape == before.shape and array.tobytes() == before.tobytes()
+    return (
+        before is not None
+        and array.dtype == before.dtype
+        and array.shape == before.shape
+        and array.tobytes() == before.tobytes()
+    )

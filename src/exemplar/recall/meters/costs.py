@@ -28,8 +28,8 @@ LARGE = 1_000_000  # weights of a network whose training step is too much to run
 @dataclass(frozen=True)
 class Costs:
     """macs_per_set: adaptation, one number per support set, encoding included; macs_targets: inference on all targets;
-    macs_task: all of a task; elementwise: other arithmetic, in elements written; unknown: operators without a formula; peak_bytes:
-    the most memory at once in one inference cycle; declared_atm: what the learner says of itself, if it does."""
+    elementwise: other arithmetic, in elements written; unknown: operators without a formula; peak_bytes: the most memory at
+    once in one inference cycle; declared_atm: what the learner says of itself, if it does."""
 
     macs_per_set: tuple[int, ...]
     macs_targets: int

@@ -110,7 +110,7 @@ def _attention_backward(args: Any, kwargs: Any, out: Any) -> int:
 
 def _gates(args: Any, kwargs: Any, out: Any) -> int:
     """A whole recurrent layer or stack: every weight matrix once per step and sequence."""
-    data, _, weights, has_biases, n_layers = args[:5]
+    data, _, weights = args[:3]
     matrices = sum(prod(weight.shape) for weight in weights if weight.ndim == 2)
     return int(matrices * data.shape[0] * data.shape[1])
 
@@ -166,16 +166,33 @@ OURS: dict[Any, Callable[[Any, Any, Any], int]] = {
     aten.linalg_solve_triangular: _triangular,
     aten._linalg_solve_ex: lambda args, kwargs, out: _solved(args, kwargs, out) + _back_substituted(args, kwargs, out[0]),
 }  # fmt: skip
-ARITHMETIC = {"_softmax", "_log_softmax", "_softmax_backward_data", "_log_softmax_backward_data", "sum", "mean", "cumsum", "var",
+ARITHMETIC = {
+              "_softmax", "_log_softmax", "_softmax_backward_data", "_log_softmax_backward_data", "sum", "mean", "cumsum",
+              "var",
               "var_mean", "max", "min", "amax", "amin", "argmax", "nll_loss_forward", "nll_loss_backward", "logsumexp",
               "threshold_backward", "native_dropout", "max_pool2d_with_indices", "max_pool2d_with_indices_backward",
               "avg_pool2d", "avg_pool2d_backward", "_adaptive_avg_pool2d", "_adaptive_avg_pool2d_backward", "prod",
               "index_add", "scatter_add", "any", "all", "std", "aminmax", "std_mean", "addcmul", "addcdiv", "lerp"}  # fmt: skip
-FREE = {"clone", "copy", "_to_copy", "cat", "stack", "empty", "zeros", "ones", "full", "arange", "fill", "zero", "index", "gather",
+FREE = {"clone", "copy", "_to_copy", "cat", "stack", "empty", "zeros", "ones", "full", "arange", "fill", "zero", "index",
+        "gather",
         "scatter", "detach", "lift_fresh", "index_select", "eye", "randperm", "one_hot", "_local_scalar_dense", "repeat",
         "set", "resize", "_reshape_alias", "new_empty_strided", "contiguous", "constant_pad_nd", "masked_fill", "where",
         "index_put", "flip", "roll", "sort", "topk", "argsort", "bincount", "nonzero", "_unique2", "unique_dim", "equal",
         "isfinite", "_assert_async", "resolve_conj", "resolve_neg", "is_same_size", "item", "slice_backward", "select_backward",
         "as_strided_scatter", "slice_scatter", "unsafe_split", "uniform", "normal", "bernoulli", "exponential",
         "split_with_sizes_copy", "max_pool2d_with_indices_double_backward"}  # fmt: skip
-FREE_STARTS = ("profiler.", "_unsafe_view", "new_", "empty", "zeros", "ones", "full", "rand", "_foreach_", "scalar_tensor", "_assert", "sym_", "alias")
+FREE_STARTS = (
+    "profiler.",
+    "_unsafe_view",
+    "new_",
+    "empty",
+    "zeros",
+    "ones",
+    "full",
+    "rand",
+    "_foreach_",
+    "scalar_tensor",
+    "_assert",
+    "sym_",
+    "alias",
+)

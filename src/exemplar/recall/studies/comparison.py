@@ -19,9 +19,9 @@ from exemplar.recall.figures.study_page import write_study_page
 from exemplar.recall.inputs import DataSource, check_fits, check_seen, choose_space
 from exemplar.recall.outcomes import Outcome
 from exemplar.recall.run_folders import PAGE
-from exemplar.recall.running import StreamOptions, do_tasks, gather, make_jobs
+from exemplar.recall.running import StreamJob, StreamOptions, do_tasks, gather, make_jobs
 from exemplar.recall.scores import compare_outcomes, score_outcome
-from exemplar.recall.suites import Suite, make_suite
+from exemplar.recall.suites import make_suite
 from exemplar.recall.tasks import TYPES
 from exemplar.records import Score, Scores
 from exemplar.runs import Run, check_run, load_scores, open_run
@@ -83,7 +83,13 @@ def answer_study(config: StudyConfig, out: Path | str, *, seed: int, backend: en
             compute_study(run, config, seed)
             write_study_page(run.folder, data.name)
     scores = load_scores(folder)
-    values = {"data": data.name, "types": list(config.all_kinds), "tasks": config.n, "scores": as_rows(scores), "out": str(out)}
+    values = {
+        "data": data.name,
+        "types": list(config.all_kinds),
+        "tasks": config.n,
+        "scores": as_rows(scores),
+        "out": str(out),
+    }
     return Answer(
         values=values, text=f"{summarise(scores)}\n\nKept in {folder}; its page is {folder / PAGE}.", warnings=warnings,
         scores=Scores.collect(scores), folder=folder, page=folder / PAGE,
@@ -102,23 +108,44 @@ def _check(config: StudyConfig) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def compute_study(run: Run, config: StudyConfig, seed: int) -> Scores:
-    """Every agent in every type; scores into the run's folder."""
-    scores: list[Score] = []
+@dataclass(frozen=True, eq=False)
+class Cell:
+    """One agent in one task type: what to do, and its jobs."""
+
+    name: str
+    ready: Prepared
+    jobs: list[StreamJob]
+
+
+def plan_study(config: StudyConfig, seed: int) -> list[Cell]:
+    """Every agent in every type, in order."""
+    found = []
     for kind in config.all_kinds:
         suite, _ = make_suite(config.source.load(), TYPES[kind], config.n, seed)
-        done: dict[str, Outcome] = {}
         for name, agent in config.learners().items():
             joint = agent.is_joint or name.endswith("(joint)")
             if joint and not agent.is_joint and suite.shape.nss == 1:
                 continue  # the same as the streaming version
             options = StreamOptions(history=suite.shape.nss > 1 and not joint, joint=joint)
             ready = Prepared(agent, config.source, suite, options, kind, (), ())
-            parts = run.map(do_tasks, make_jobs(agent, config.source, suite, options, seed), label=f"{kind}: {name}")
-            done[name] = gather(parts, suite, name)
-            scores += score_outcome(done[name], variant=kind)
-            scores += _costs(ready, name, kind, seed)
-        scores += _pairs(done, kind, suite)
+            found.append(Cell(name, ready, make_jobs(agent, config.source, suite, options, seed)))
+    return found
+
+
+def compute_study(run: Run, config: StudyConfig, seed: int) -> Scores:
+    """Every agent in every type, all jobs at once; scores into the run's folder."""
+    cells = plan_study(config, seed)
+    parts = iter(run.map(do_tasks, [job for cell in cells for job in cell.jobs], label="tasks, 50 at a time"))
+    scores: list[Score] = []
+    done: dict[str, dict[str, Outcome]] = {kind: {} for kind in config.all_kinds}
+    for cell in cells:
+        kind = cell.ready.kind
+        outcome = gather([next(parts) for _ in cell.jobs], cell.ready.suite, cell.name)
+        done[kind][cell.name] = outcome
+        scores += score_outcome(outcome, variant=kind)
+        scores += _costs(cell.ready, cell.name, kind, seed)
+    for kind, outcomes in done.items():
+        scores += _pairs(outcomes, kind)
     table = Scores.collect(scores)
     run.save(table)
     return table
@@ -140,7 +167,7 @@ def _costs(ready: Prepared, name: str, kind: str, seed: int) -> list[Score]:
     return [Score.of(key, Estimate(value, nan, nan, 1), agent=name, variant=kind) for key, value in numbers.items()]
 
 
-def _pairs(done: Mapping[str, Outcome], kind: str, suite: Suite) -> list[Score]:
+def _pairs(done: Mapping[str, Outcome], kind: str) -> list[Score]:
     """Each joint version against its streaming one, and everyone against chance, paired by task."""
     found = []
     for name, outcome in done.items():
@@ -158,5 +185,7 @@ def summarise(scores: Sequence[Score]) -> str:
     kinds = list(dict.fromkeys(score.variant for score in scores))
     value = {(score.agent, score.variant): score.value for score in scores if score.name == "accuracy"}
     agents = list(dict.fromkeys(agent for agent, _ in value))
-    rows = [[agent, *(f"{value[agent, kind]:.3f}" if (agent, kind) in value else "" for kind in kinds)] for agent in agents]
+    rows = [
+        [agent, *(f"{value[agent, kind]:.3f}" if (agent, kind) in value else "" for kind in kinds)] for agent in agents
+    ]
     return format_table(["accuracy", *kinds], rows)

@@ -23,8 +23,8 @@ TEST_WAYS, TEST_EPISODES = 20, 200
 
 @dataclass(frozen=True)
 class ProtoNet:
-    """network: a critic or a backbone (`networks`). ways, shots, queries: classes of an episode, and support and query drawings of each; the
-    first support drawing is the class's exemplar where the data has exemplars. episodes: per step.
+    """network: a critic or a backbone (`networks`). ways, shots, queries: classes of an episode, and support and query
+    drawings of each; the first support drawing is the class's exemplar where the data has exemplars. episodes: per step.
 
     learning_rate: Adam's, halved every `halve_after` epochs of `epoch` steps; 230 batches of 128 are Omniglot's weak-train
     once. new_classes: an augmentation preset drawn once per class and episode, which makes new classes
