@@ -27,14 +27,14 @@ if TYPE_CHECKING:
     from exemplar.recall.stream import Learner, TaskImages, copies_of, stream_task
     from exemplar.recall.strict import StrictHost
     from exemplar.recall.suites import Suite, load_suite, make_suite
-    from exemplar.recall.tasks import TYPES, TaskShape, sample_indices
+    from exemplar.recall.tasks import TaskShape, sample_indices
 
     AgentGiven = str | type | Learner
 else:  # what the command line parses
     AgentGiven = str
 
 __all__ = [
-    "TYPES", "Learner", "StrictHost", "Suite", "TaskImages", "TaskShape", "across_task_memory", "charge_state", "check",
+    "Learner", "StrictHost", "Suite", "TaskImages", "TaskShape", "across_task_memory", "charge_state", "check",
     "check_agent", "compare", "copies_of", "count_operations", "find_violation", "list_agents", "list_types", "load_suite",
     "make_suite", "make_tasks", "peak_memory", "run", "sample_indices", "stream_task", "study",
 ]  # fmt: skip
@@ -256,7 +256,7 @@ _HOMES = {
     "stream": ("Learner", "TaskImages", "copies_of", "stream_task"),
     "strict": ("StrictHost",),
     "suites": ("Suite", "load_suite", "make_suite"),
-    "tasks": ("TYPES", "TaskShape", "sample_indices"),
+    "tasks": ("TaskShape", "sample_indices"),
 }  # module of this room → the names it gives
 
 

@@ -12,7 +12,7 @@ from exemplar.answers import Answer, by_name, format_pairs, format_scores
 from exemplar.errors import UserError
 from exemplar.recall.agents.registry import find_entry
 from exemplar.recall.agents.sources import AgentSource
-from exemplar.recall.inputs import DataSource, check_fits, check_seen, choose_space
+from exemplar.recall.inputs import DataSource, check_fits, check_seen, choose_space, encode_first
 from exemplar.recall.meters.costs import Costs, TrainingCosts, measure_costs, measure_training
 from exemplar.recall.outcomes import Outcome, load_outcome
 from exemplar.recall.run_folders import COSTS, FIGURE, PAGE, SUITE, write_run
@@ -148,6 +148,7 @@ def run_agent(request: RunRequest, *, out: Path | str | None, seed: int, backend
 
 def stream_suite(ready: Prepared, run: Run | None, seed: int, backend: engine.Backend | None) -> Outcome:
     """Every task of the suite."""
+    encode_first(ready.agent, ready.source)
     jobs = make_jobs(ready.agent, ready.source, ready.suite, ready.options, seed)
     if ready.agent.given is not None:
         parts = [show_tasks(job, ready.agent) for job in jobs]

@@ -65,6 +65,12 @@ class DataSource:
         return _features(self, space)[rows]
 
 
+def encode_first(agent: AgentSource, source: DataSource) -> None:
+    """Encode all images here, before several processes would do it at once; they find the features in the cache."""
+    if agent.takes_features and agent.space:
+        source.features(agent.space, np.empty(0, np.intp))
+
+
 @lru_cache(maxsize=4)
 def _load(data: str, split: str | None) -> ConceptSet:
     name = data if data in CATALOGUE else Path(data).expanduser()

@@ -1,7 +1,7 @@
 """Replay of latents: every feature vector is kept, at a chosen precision, and a ridge is fitted to all of them when asked.
 
 After Pellegrini et al. (2020), of whose method it leaves out the tuning of upper layers. neighbours: instead of the ridge, the
-nearest kept vector decides; shown all sets at once, this is the room's joint oracle.
+nearest kept vector decides, features as they are; shown all sets at once, this is the room's joint oracle.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ class LatentReplay:
         self.kept: dict[str, torch.Tensor] = {}
 
     def observe(self, images: torch.Tensor, labels: torch.Tensor) -> None:
-        new = {**quantise(torch.nn.functional.normalize(images), self.precision), "labels": labels.to(torch.int16)}
+        new = {**quantise(self._placed(images), self.precision), "labels": labels.to(torch.int16)}
         self.kept = {name: torch.cat([self.kept[name], part]) if self.kept else part for name, part in new.items()}
 
     def predict(self, images: torch.Tensor) -> torch.Tensor:
         x, y = dequantise(self.kept), self.kept["labels"].long()
-        queries = torch.nn.functional.normalize(images)
+        queries = self._placed(images)
         shown = torch.zeros(self.n_labels, dtype=torch.bool)
         shown[y] = True
         if self.neighbours:
@@ -56,6 +56,9 @@ class LatentReplay:
         scores = torch.zeros(len(queries), self.n_labels)
         scores[:, places] = self.scale * readout.scores(queries[None])[0]
         return with_unseen(scores, shown)
+
+    def _placed(self, features: torch.Tensor) -> torch.Tensor:
+        return features if self.neighbours else torch.nn.functional.normalize(features)
 
     def state(self) -> dict[str, Any]:
         return dict(self.kept)

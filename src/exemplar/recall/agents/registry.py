@@ -52,8 +52,8 @@ AGENTS: dict[str, Entry] = {
         "Nearest mean that remembers the last support set alone.", lambda: NearestMean(10.0, True, last_only=True)
     ),
     "joint-oracle": Entry(
-        "Nearest neighbour among all support samples at once: an upper bound, no continual learner.",
-        lambda: LatentReplay(neighbours=True), space="protonet", joint=True,
+        "Nearest neighbour among all support samples, shown at once: a bound, no continual learner.",
+        lambda: LatentReplay(neighbours=True, scale=1.0), space="protonet", joint=True,
     ),
     "init-tune": Entry(
         "An untrained network, tuned on each support set.",

@@ -18,6 +18,7 @@ from torch import nn
 from torch.nn import functional
 
 from exemplar.recall.states import as_tensors
+from exemplar.user_code import seeded_globals
 
 FRESH_MOMENTUM = 0.5  # of statistics that begin from nothing and see a few batches
 PART = 16  # images predicted at once: they stay in the processor's cache
@@ -129,8 +130,7 @@ class Tuning:
 
 def draw_weights(network: nn.Module, rng: np.random.Generator) -> None:
     """Fresh weights, as torch draws them."""
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(int(rng.integers(2**62)))
+    with seeded_globals(int(rng.integers(2**62))):
         for module in network.modules():
             if callable(draw := getattr(module, "reset_parameters", None)):
                 draw()

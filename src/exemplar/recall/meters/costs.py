@@ -21,6 +21,7 @@ from exemplar.spaces.loading import find_space
 from exemplar.spaces.recipes import find_recipe
 from exemplar.spaces.space import NetworkSpace
 from exemplar.spaces.training.images import TrainingImages
+from exemplar.user_code import seeded_globals
 
 LARGE = 1_000_000  # weights of a network whose training step is too much to run only to count it
 
@@ -119,8 +120,7 @@ def measure_training(space: str) -> TrainingCosts | None:
     shape = (n_classes * each, recipe.size, recipe.size, *((3,) if recipe.threshold is None else ()))
     pixels = rng.integers(0, 256, shape, dtype=np.uint8)
     data = TrainingImages.of(pixels, np.repeat(np.arange(n_classes), each), [str(k) for k in range(n_classes)])
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(0)
+    with seeded_globals(0):
         network = recipe.objective.build(data)
     if sum(weight.numel() for weight in network.parameters()) > LARGE:
         return None

@@ -16,7 +16,7 @@ from exemplar.recall.agents.registry import AGENTS, find_entry
 from exemplar.recall.agents.sources import AgentSource
 from exemplar.recall.experiments import Prepared, find_costs
 from exemplar.recall.figures.study_page import write_study_page
-from exemplar.recall.inputs import DataSource, check_fits, check_seen, choose_space
+from exemplar.recall.inputs import DataSource, check_fits, check_seen, choose_space, encode_first
 from exemplar.recall.outcomes import Outcome
 from exemplar.recall.run_folders import PAGE
 from exemplar.recall.running import StreamJob, StreamOptions, do_tasks, gather, make_jobs
@@ -135,6 +135,8 @@ def plan_study(config: StudyConfig, seed: int) -> list[Cell]:
 def compute_study(run: Run, config: StudyConfig, seed: int) -> Scores:
     """Every agent in every type, all jobs at once; scores into the run's folder."""
     cells = plan_study(config, seed)
+    for cell in cells:
+        encode_first(cell.ready.agent, config.source)
     parts = iter(run.map(do_tasks, [job for cell in cells for job in cell.jobs], label="tasks, 50 at a time"))
     scores: list[Score] = []
     done: dict[str, dict[str, Outcome]] = {kind: {} for kind in config.all_kinds}
