@@ -168,7 +168,7 @@ def _suite_of(support: np.ndarray, target: np.ndarray, shape: TaskShape, data: C
     n, labels = len(support), shape.labels()
     flat = [part.reshape(n, shape.nss, -1).astype(np.int64) for part in (support, target)]
     own = [
-        np.broadcast_to(np.repeat(labels, each, axis=1), rows.shape)
+        np.broadcast_to(np.repeat(labels, each, axis=1), rows.shape).copy()
         for rows, each in zip(flat, (shape.shots, shape.targets), strict=True)
     ]
     suite = Suite(

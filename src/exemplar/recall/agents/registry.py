@@ -39,7 +39,7 @@ class Entry:
     joint: bool = False
 
 
-AT_ONCE = TuningConfig(steps=10, head_rate=0.1)  # of replay, which has one chance for all sets
+AT_ONCE = TuningConfig(head_rate=0.1)  # of replay, which has one chance for all sets
 
 
 def _tuned(**options: Any) -> Make:

@@ -28,10 +28,11 @@ Term = Callable[[nn.Module, torch.Tensor], torch.Tensor]  # (network, its output
 
 @dataclass(frozen=True)
 class TuningConfig:
-    """steps: of gradient descent on each support set; head_rate: of the last layer, whose weights begin at 0; rate: of the
+    """passes: steps of gradient descent per image of a support set, so that sets shown together get as many steps as one by
+    one; head_rate: of the last layer, whose weights begin at 0; rate: of the
     backbone, as a share of it. Chosen on validation classes (docs/recall.md)."""
 
-    steps: int = 5
+    passes: int = 1
     rate: float = 0.1
     head_rate: float = 0.05
 
@@ -92,7 +93,7 @@ class Tuning:
         optimizer = torch.optim.SGD(groups)
         images = images.contiguous(memory_format=torch.channels_last)
         self.network.train(self.fresh)  # a trained network keeps the statistics it was trained with
-        for _ in range(config.steps):
+        for _ in range(config.passes * len(images)):
             optimizer.zero_grad()
             outputs = self.network(images)
             loss = functional.cross_entropy(outputs, labels)
