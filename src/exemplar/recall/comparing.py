@@ -11,9 +11,9 @@ from exemplar import seeds
 from exemplar.answers import Answer, format_interval, format_table
 from exemplar.errors import UserError
 from exemplar.recall.experiments import read_run
-from exemplar.recall.figures.plots import plot_forgetting, plot_pareto
+from exemplar.recall.figures.plots import learners_on_front, plot_forgetting, plot_pareto
 from exemplar.recall.run_folders import ABOUT, COSTS, LEAD, PAGE, write_text
-from exemplar.recall.scores import Difference, compare_outcomes, pareto_front
+from exemplar.recall.scores import Difference, compare_outcomes
 from exemplar.records import Score, Scores
 from exemplar.report.how_made import how_made
 from exemplar.report.page import Chapter, Figure, write_page
@@ -40,7 +40,7 @@ def compare_runs(folders: Sequence[Path | str], out: Path | str | None) -> Answe
     accuracy = [_find(each, "accuracy") for each in scores]
     atm = [_find(each, "atm").value for each in scores]
     macs = [float(read_json(place / COSTS)["costs"]["macs_task"]) for place in places]
-    front = pareto_front([score.value for score in accuracy], atm, macs)
+    front = learners_on_front(names, [score.value for score in accuracy], atm, macs)
     rows = [
         _row(names[i], names[j], difference, float(p))
         for (i, j), difference, p in zip(pairs, differences, adjusted, strict=True)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.ticker import NullLocator
 
 from exemplar.recall.meters.atm import across_task_memory
 from exemplar.recall.scores import pareto_front
@@ -51,26 +53,48 @@ def plot_memory(bits: np.ndarray, n_images: int, image_shape: tuple[int, ...]) -
 
 @styled
 def plot_pareto(agents: Sequence[str], accuracy: Sequence[Score], atm: Sequence[float], macs: Sequence[float]) -> str:
-    """Accuracy against memory and against computation; agents that nobody beats in all three are filled and named in bold."""
-    best = pareto_front([score.value for score in accuracy], atm, macs)
+    """Accuracy against memory and against computation; learners that nobody beats in all three are filled. Bounds, which are
+    shown all sets at once, are no learners that could be beaten."""
+    front = learners_on_front(agents, [score.value for score in accuracy], atm, macs)
     figure = Figure(figsize=(10.0, 4.4), layout="constrained")
     panels = figure.subplots(1, 2, sharey=True)
-    for axes, costs, label in zip(
-        panels, (atm, macs), ("across-task memory (ATM, float32)", "MACs of a task"), strict=True
-    ):
+    for axes, costs in zip(panels, (atm, macs), strict=True):
         for k, score in enumerate(accuracy):
             colour = HUES[k % len(HUES)]
-            axes.errorbar(max(costs[k], 1e-4), score.value, yerr=[[score.value - score.ci95[0]], [score.ci95[1] - score.value]],
-                          color=colour, marker=MARKS[k % len(MARKS)], markersize=8, capsize=2, linestyle="none",
-                          markerfacecolor=colour if best[k] else "none",
-                          label=f"{agents[k]}{' (front)' if best[k] else ''}")  # fmt: skip
-        if label.startswith("MACs"):
-            axes.set_xscale("symlog", linthresh=1e5)
-        else:
-            axes.set_xscale("symlog", linthresh=1e-2)
-            axes.axvline(1, color=QUIET, linestyle="--", linewidth=1)
-        axes.set(xlabel=label, ylim=(0, 1.02))
+            reach = [[score.value - score.ci95[0]], [score.ci95[1] - score.value]]
+            axes.errorbar(
+                costs[k], score.value, yerr=reach, color=colour, marker=MARKS[k % len(MARKS)], markersize=8, capsize=2,
+                linestyle="none", markerfacecolor=colour if front[k] else "none",
+                label=f"{agents[k]}{' (front)' if front[k] else ''}",
+            )  # fmt: skip
+        axes.set_ylim(0, 1.02)
+    panels[0].set_xscale("symlog", linthresh=1e-2)
+    panels[0].axvline(1, color=QUIET, linestyle="--", linewidth=1)
+    panels[0].set_xlabel("across-task memory (ATM, float32; 1 is all images)")
+    _ticks(panels[0], [value for value in (0, 0.01, 0.1, 1, 10, 100) if value <= 3 * max(*atm, 1)], "{:g}")
+    panels[1].set_xscale("symlog", linthresh=1e6)
+    panels[1].set_xlabel("MACs of a task, in millions")
+    _ticks(
+        panels[1],
+        [value for value in (0, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11) if value <= 3 * max(*macs, 1e6)],
+        "{:,.0f}",
+        1e-6,
+    )
     panels[0].set_ylabel("accuracy")
     handles, names = panels[0].get_legend_handles_labels()
     figure.legend(handles, names, loc="outside right upper", fontsize=9)
     return as_svg(figure)
+
+
+def learners_on_front(agents: Sequence[str], accuracy: Sequence[float], *costs: Sequence[float]) -> list[bool]:
+    """Which continual learners are on the Pareto front of these; bounds never are."""
+    place = [k for k, agent in enumerate(agents) if agent != "joint-oracle" and not agent.endswith("(joint)")]
+    best = pareto_front([accuracy[k] for k in place], *([cost[k] for k in place] for cost in costs))
+    chosen = {k for k, on_front in zip(place, best, strict=True) if on_front}
+    return [k in chosen for k in range(len(agents))]
+
+
+def _ticks(axes: Any, places: Sequence[float], form: str, unit: float = 1) -> None:
+    axes.set_xticks(places, [form.format(place * unit) for place in places])
+    axes.set_xlim(-0.3 * places[1], 3 * places[-1])
+    axes.xaxis.set_minor_locator(NullLocator())
