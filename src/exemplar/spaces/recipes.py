@@ -194,6 +194,8 @@ RECIPES = {
         size=32,
         threshold=None,
     ),
+    "maml-omniglot-cfsl": Recipe(Maml(), OMNIGLOT_CFSL, steps=4_000, size=28),
+    "maml-cifar-fs": Recipe(Maml(shots=2), ALL_OF_CIFAR_FS, steps=4_000, size=32, threshold=None),
     "conv4-64-cifar-fs": replace(WRN, objective=Pretraining(backbone="conv4-64", mixed=0.0, steps=3_000), steps=3_000),
 }
 
