@@ -1,8 +1,8 @@
 """Train a recipe on a machine that has torch, NumPy and lightning_fabric and nothing else, a rented GPU, say.
 
-    python -m exemplar.spaces.elsewhere prepare maml-omniglot-cfsl-s0 --out build/maml.npz           # here: images and recipe
-    python -m exemplar.spaces.elsewhere train build/maml.npz --work build/maml --out OUT --minutes 9     # there, until done
-    python -m exemplar.spaces.elsewhere finish build/maml.npz OUT/maml-omniglot-cfsl-s0.pt --out spaces  # here: weights and card
+    python -m exemplar.spaces.elsewhere prepare maml-omniglot-cfsl-s0 --out maml.npz    # here: images and recipe
+    python -m exemplar.spaces.elsewhere train maml.npz --work build/maml --out OUT --minutes 9          # there, until done
+    python -m exemplar.spaces.elsewhere finish maml.npz OUT/maml-omniglot-cfsl-s0.pt --out spaces       # here: weights, card
 
 There PYTHONPATH=src of a checkout will do. `train` resumes from the folder `--work`, and stops between two steps when the minutes
 are over: the same command goes on.
