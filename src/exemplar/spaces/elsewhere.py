@@ -4,8 +4,8 @@
     python -m exemplar.spaces.elsewhere train maml.npz --work build/maml --out OUT --minutes 9          # there, until done
     python -m exemplar.spaces.elsewhere finish maml.npz OUT/maml-omniglot-cfsl-s0.pt --out spaces       # here: weights, card
 
-There PYTHONPATH=src of a checkout will do. `train` resumes from the folder `--work`, and stops between two steps when the minutes
-are over: the same command goes on.
+There PYTHONPATH=src of a checkout will do. `train` resumes from the folder `--work`, and stops between two steps when the
+minutes are over: the same command goes on.
 """
 
 from __future__ import annotations

@@ -13,6 +13,7 @@ FROZEN_FEATURES = (
     "streaming-lda", "ridge", "protonet",
 )  # fmt: skip
 TUNED = ("chance", "init-tune", "pretrain-tune", "ewc", "lwf", "replay-raw")
+FEWER = 100  # tasks of tuned networks, which take a CPU hour per 600 and data set
 OMNIGLOT, CIFAR_FS = DataSource("omniglot", "cfsl-test"), DataSource("cifar-fs", "test")
 
 
@@ -25,28 +26,40 @@ def cifar_fs_result(run: Run, seed: int) -> Scores:
 
 
 def omniglot_tuned(run: Run, seed: int) -> Scores:
-    return compute_study(run, StudyConfig(OMNIGLOT, TUNED, ("new-classes",)), seed)
+    return compute_study(run, StudyConfig(OMNIGLOT, TUNED, ("new-classes",), n=FEWER), seed)
 
 
 def cifar_fs_tuned(run: Run, seed: int) -> Scores:
-    return compute_study(run, StudyConfig(CIFAR_FS, TUNED, ("new-classes",)), seed)
+    return compute_study(run, StudyConfig(CIFAR_FS, TUNED, ("new-classes",), n=FEWER), seed)
 
 
-def omniglot_tuned_samples(run: Run, seed: int) -> Scores:
-    return compute_study(run, StudyConfig(OMNIGLOT, TUNED, ("new-samples",)), seed)
-
-
+SUITES = (
+    "Suites are the frozen ones, seed 0; networks were trained on other classes (`cfsl-train`, CIFAR-FS `train`). Costs were "
+    "measured on one task. "
+)
 RESULTS = {
     "recall-omniglot": KeptResult(
         title="Continual few-shot learning on Omniglot, frozen features",
-        text="",
+        text=SUITES
+        + "600 tasks of each of five types.\n\nStreaming prototypical networks equal joint ones in every task, as "
+        "they must, and everything is above chance. Their memory, .083 at NSS 3 (64 numbers and a counter for 784 pixels), and "
+        "0.89 billion MACs a task are what the literature's embedding should cost (.082 and .88). With overwritten labels they "
+        "lose most of the agents that remember: a label then stands for three classes, and the mean of three tight clusters lies "
+        "between them; the nearest neighbour (`joint-oracle`) does not mind. That oracle is a bound by what it is shown, not by "
+        "how it decides: with several samples of a class, means are better than neighbours. `replay-latent` is `ridge` by "
+        "another memory, and 8 bits cost it nothing. The ridge's cross-entropy is high since it regresses on 0 and 1.",
         compute=omniglot_result,
         data=(("omniglot", "cfsl-test"),),
         quick=False,
     ),
     "recall-cifar-fs": KeptResult(
         title="Continual few-shot learning on CIFAR-FS, frozen features",
-        text="",
+        text=SUITES + "600 tasks of each of five types; CIFAR-FS stands in for SlimageNet64.\n\nThe pretrained network "
+        "(`conv4-64-cifar-fs`, with augmentation and rotations) is better than the one trained as a prototypical network, which "
+        "had 3,000 plain steps on a CPU: `nearest-mean` is ahead of `protonet` in every type, and the `joint-oracle`, which "
+        "stands on the latter's features, is no upper bound here. Streaming LDA ranks as well as the others but is far too sure "
+        "(cross-entropy above 14) once it estimates a covariance of 256 features from ten samples: its accuracy can be "
+        "believed, its probabilities cannot.",
         compute=cifar_fs_result,
         data=(("cifar-fs", "test"),),
         quick=False,
@@ -63,13 +76,6 @@ RESULTS = {
         text="",
         compute=cifar_fs_tuned,
         data=(("cifar-fs", "test"),),
-        quick=False,
-    ),
-    "recall-omniglot-tuned-samples": KeptResult(
-        title="Continual few-shot learning on Omniglot, tuned networks, new samples",
-        text="",
-        compute=omniglot_tuned_samples,
-        data=(("omniglot", "cfsl-test"),),
         quick=False,
     ),
 }
