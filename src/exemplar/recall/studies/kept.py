@@ -41,13 +41,14 @@ RESULTS = {
     "recall-omniglot": KeptResult(
         title="Continual few-shot learning on Omniglot, frozen features",
         text=SUITES
-        + "600 tasks of each of five types.\n\nStreaming prototypical networks equal joint ones in every task, as "
-        "they must, and everything is above chance. Their memory, .083 at NSS 3 (64 numbers and a counter for 784 pixels), and "
-        "0.89 billion MACs a task are what the literature's embedding should cost (.082 and .88). With overwritten labels they "
-        "lose most of the agents that remember: a label then stands for three classes, and the mean of three tight clusters lies "
-        "between them; the nearest neighbour (`joint-oracle`) does not mind. That oracle is a bound by what it is shown, not by "
-        "how it decides: with several samples of a class, means are better than neighbours. `replay-latent` is `ridge` by "
-        "another memory, and 8 bits cost it nothing. The ridge's cross-entropy is high since it regresses on 0 and 1.",
+        + "600 tasks of each of five types.\n\nStreaming prototypical networks equal joint ones in every task, as they "
+        "must, and everything is above chance. Their memory, .083 at NSS 3 (64 numbers and a counter for 784 "
+        "pixels), and 0.89 billion MACs a task are what the literature's embedding should cost (.082 and .88). With "
+        "overwritten labels they lose most of the agents that remember: a label then stands for three classes, and "
+        "the mean of three tight clusters lies between them; the nearest neighbour (`joint-oracle`) does not mind. "
+        "That oracle is a bound by what it is shown, not by how it decides: with several samples of a class, means "
+        "are better than neighbours. `replay-latent` is `ridge` by another memory, and 8 bits cost it nothing. The "
+        "ridge's cross-entropy is high since it regresses on 0 and 1.",
         compute=omniglot_result,
         data=(("omniglot", "cfsl-test"),),
         quick=False,
@@ -55,11 +56,11 @@ RESULTS = {
     "recall-cifar-fs": KeptResult(
         title="Continual few-shot learning on CIFAR-FS, frozen features",
         text=SUITES + "600 tasks of each of five types; CIFAR-FS stands in for SlimageNet64.\n\nThe pretrained network "
-        "(`conv4-64-cifar-fs`, with augmentation and rotations) is better than the one trained as a prototypical network, which "
-        "had 3,000 plain steps on a CPU: `nearest-mean` is ahead of `protonet` in every type, and the `joint-oracle`, which "
-        "stands on the latter's features, is no upper bound here. Streaming LDA ranks as well as the others but is far too sure "
-        "(cross-entropy above 14) once it estimates a covariance of 256 features from ten samples: its accuracy can be "
-        "believed, its probabilities cannot.",
+        "(`conv4-64-cifar-fs`, with augmentation and rotations) is better than the one trained as a prototypical "
+        "network, which had 3,000 plain steps on a CPU: `nearest-mean` is ahead of `protonet` in every type, and the "
+        "`joint-oracle`, which stands on the latter's features, is no upper bound here. Streaming LDA ranks as well "
+        "as the others but is far too sure (cross-entropy above 14) once it estimates a covariance of 256 features "
+        "from ten samples: its accuracy can be believed, its probabilities cannot.",
         compute=cifar_fs_result,
         data=(("cifar-fs", "test"),),
         quick=False,
