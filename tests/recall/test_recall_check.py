@@ -206,7 +206,8 @@ def test_check_compares_with_the_data_and_says_so(tmp_path: Path, exemplar: Any)
     assert made["tasks"] == made["unique"] == 5 and made["tasks_per_cpu_second"] > 0
     said = exemplar("recall", "check", tmp_path / "s.npz", "--json")
     assert said.code == 0 and said.json()["compared_with_data"] and said.json()["sha256"] == made["sha256"]
-    other = exemplar("recall", "check", tmp_path / "s.npz", "--data", "glyphs", "--split", "weak-train", "--json")
+    np.savez(tmp_path / "other.npz", images=DATA.images, concept=np.array(DATA.concepts)[DATA.concept.code])
+    other = exemplar("recall", "check", tmp_path / "s.npz", "--data", tmp_path / "other.npz", "--json")
     assert other.code == 1 and other.json()["rule"] == "data"
 
 

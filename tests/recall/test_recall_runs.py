@@ -196,6 +196,7 @@ def test_what_no_learner_may_say_is_refused(kind: type, sentence: str) -> None:
         ex.recall.run(kind, data="glyphs", n=2, engine="here", history=False)
 
 
+@pytest.mark.long
 def test_workers_make_no_difference(tmp_path: Path) -> None:
     """Jobs in this process and in others give the same predictions, byte for byte."""
     for name, engine in (("here", "here"), ("pool", "pool")):
