@@ -29,10 +29,6 @@ def omniglot_tuned(run: Run, seed: int) -> Scores:
     return compute_study(run, StudyConfig(OMNIGLOT, TUNED, ("new-classes",), n=FEWER), seed)
 
 
-def cifar_fs_tuned(run: Run, seed: int) -> Scores:
-    return compute_study(run, StudyConfig(CIFAR_FS, TUNED, ("new-classes",), n=FEWER), seed)
-
-
 SUITES = (
     "Suites are the frozen ones, seed 0; networks were trained on other classes (`cfsl-train`, CIFAR-FS `train`). Costs were "
     "measured on one task. "
@@ -67,16 +63,11 @@ RESULTS = {
     ),
     "recall-omniglot-tuned": KeptResult(
         title="Continual few-shot learning on Omniglot, tuned networks",
-        text="",
+        text="100 tasks of `new-classes` (the first of the frozen suite's numbers, not the suite itself): tuned networks take a CPU "
+        "hour per 600 tasks of five types. A network that is tuned set by set forgets all but the last; tuned on the same "
+        "images at once it does not. EWC keeps a part of what is lost, LwF little.",
         compute=omniglot_tuned,
         data=(("omniglot", "cfsl-test"),),
-        quick=False,
-    ),
-    "recall-cifar-fs-tuned": KeptResult(
-        title="Continual few-shot learning on CIFAR-FS, tuned networks",
-        text="",
-        compute=cifar_fs_tuned,
-        data=(("cifar-fs", "test"),),
         quick=False,
     ),
 }
