@@ -1,4 +1,4 @@
-"""The room's own numbers: agents on Omniglot and CIFAR-FS, 600 tasks of each type; tuned networks, which take long, apart."""
+"""The room's own numbers: agents on Omniglot and CIFAR-FS, 600 tasks of each type, frozen features."""
 
 from __future__ import annotations
 
@@ -12,8 +12,6 @@ FROZEN_FEATURES = (
     "chance", "last-set-only", "joint-oracle", "replay-latent", "replay-latent-fp16", "replay-latent-int8", "nearest-mean",
     "streaming-lda", "ridge", "protonet",
 )  # fmt: skip
-TUNED = ("chance", "init-tune", "pretrain-tune", "ewc", "lwf", "replay-raw")
-FEWER = 100  # tasks of tuned networks, which take a CPU hour per 600 and data set
 OMNIGLOT, CIFAR_FS = DataSource("omniglot", "cfsl-test"), DataSource("cifar-fs", "test")
 
 
@@ -23,10 +21,6 @@ def omniglot_result(run: Run, seed: int) -> Scores:
 
 def cifar_fs_result(run: Run, seed: int) -> Scores:
     return compute_study(run, StudyConfig(CIFAR_FS, FROZEN_FEATURES), seed)
-
-
-def omniglot_tuned(run: Run, seed: int) -> Scores:
-    return compute_study(run, StudyConfig(OMNIGLOT, TUNED, ("new-classes",), n=FEWER), seed)
 
 
 SUITES = (
@@ -59,15 +53,6 @@ RESULTS = {
         "from ten samples: its accuracy can be believed, its probabilities cannot.",
         compute=cifar_fs_result,
         data=(("cifar-fs", "test"),),
-        quick=False,
-    ),
-    "recall-omniglot-tuned": KeptResult(
-        title="Continual few-shot learning on Omniglot, tuned networks",
-        text="100 tasks of `new-classes` (the first of the frozen suite's numbers, not the suite itself): tuned networks take a CPU "
-        "hour per 600 tasks of five types. A network that is tuned set by set forgets all but the last; tuned on the same "
-        "images at once it does not. EWC keeps a part of what is lost, LwF little.",
-        compute=omniglot_tuned,
-        data=(("omniglot", "cfsl-test"),),
         quick=False,
     ),
 }
