@@ -22,6 +22,7 @@ from exemplar.errors import UserError, unknown
 from exemplar.files import check_folder
 from exemplar.spaces import chosen
 from exemplar.spaces.devices import find_device
+from exemplar.spaces.objectives.classifier import Classifier
 from exemplar.spaces.objectives.maml import Maml
 from exemplar.spaces.objectives.pretraining import Pretraining
 from exemplar.spaces.objectives.protonet import ProtoNet
@@ -40,6 +41,8 @@ QUICKDRAW_ASIDE, QUICKDRAW_FS = ("quickdraw-fs", "aside", None), ("quickdraw-fs"
 QUICKDRAW_PARTS = ("quickdraw-fs", "critics-parts", None)
 SEEDS = 2**32  # a seed is one of so many
 CIFAR_FS, FC100 = ("cifar-fs", "train", "val"), ("fc100", "train", "val")
+# for continual few-shot learning: classes apart from the suites', networks of the literature
+OMNIGLOT_CFSL, ALL_OF_CIFAR_FS = ("omniglot", "cfsl-train", "cfsl-val"), ("cifar-fs", "train", None)
 
 
 @dataclass(frozen=True)
@@ -178,6 +181,21 @@ RECIPES = {
     "wrn28-4-cifar-fs-unmixed": replace(WRN, objective=Pretraining(mixed=0.0)),  # what mix-up is compared with
     "wrn28-10-cifar-fs": replace(WRN, objective=Pretraining(backbone="wrn28-10")),
     "densenet-fc100": replace(WRN, objective=Pretraining(backbone="densenet", mixed=0.0), data=FC100),
+    "protonet-omniglot-cfsl": Recipe(
+        ProtoNet(network="conv4-64", ways=30, queries=3, halve_after=4, epoch=500), OMNIGLOT_CFSL, steps=3_000, size=28
+    ),
+    "conv4-64-omniglot-cfsl": Recipe(
+        Classifier(network="conv4-64", epoch=500, halve_after=2), ("omniglot", "cfsl-train", None), steps=3_000, size=28
+    ),
+    "protonet-cifar-fs": Recipe(
+        ProtoNet(network="conv4-64", ways=20, shots=2, queries=4, halve_after=4, epoch=500),
+        ALL_OF_CIFAR_FS,
+        steps=3_000,
+        size=32,
+        threshold=None,
+    ),
+    "maml-omniglot-cfsl": Recipe(Maml(), OMNIGLOT_CFSL, steps=4_000, size=28),
+    "maml-cifar-fs": Recipe(Maml(shots=2), ALL_OF_CIFAR_FS, steps=4_000, size=32, threshold=None),
     "conv4-64-cifar-fs": replace(WRN, objective=Pretraining(backbone="conv4-64", mixed=0.0, steps=3_000), steps=3_000),
 }
 

@@ -91,6 +91,11 @@ def build_backbone(name: str, shape: tuple[int, int, int]) -> Backbone:
     return cast("Backbone", NETWORKS[name](channels=shape[0], size=square_side(shape)))
 
 
+def build_embedding(name: str, shape: tuple[int, int, int]) -> Critic | Backbone:
+    """A critic, or a backbone that has a layer `feature`, for images of this shape."""
+    return build_backbone(name, shape) if name in list_networks(BACKBONE) else build_critic(name, shape)
+
+
 def build_network(architecture: str, config: Mapping[str, Any]) -> nn.Module:
     """A fresh network as a card describes it, of this or another room; torch's own generator is left as it was."""
     import torch

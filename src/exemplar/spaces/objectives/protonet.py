@@ -12,8 +12,7 @@ from torch.nn import functional
 
 from exemplar.errors import UserError
 from exemplar.images.augment import augment, preset
-from exemplar.spaces.networks import build_critic
-from exemplar.spaces.networks.quickdraw import Critic
+from exemplar.spaces.networks import build_embedding
 from exemplar.spaces.objectives.calibration import calibrated_loss
 from exemplar.spaces.training.images import TrainingImages
 from exemplar.spaces.training.objective import KeptNetwork, Loss, check_rate, kept_critic
@@ -24,8 +23,8 @@ TEST_WAYS, TEST_EPISODES = 20, 200
 
 @dataclass(frozen=True)
 class ProtoNet:
-    """network: a critic (`networks`). ways, shots, queries: classes of an episode, and support and query drawings of each; the
-    first support drawing is the class's exemplar where the data has exemplars. episodes: per step.
+    """network: a critic or a backbone (`networks`). ways, shots, queries: classes of an episode, and support and query
+    drawings of each; the first support drawing is the class's exemplar where the data has exemplars. episodes: per step.
 
     learning_rate: Adam's, halved every `halve_after` epochs of `epoch` steps; 230 batches of 128 are Omniglot's weak-train
     once. new_classes: an augmentation preset drawn once per class and episode, which makes new classes
@@ -49,7 +48,7 @@ class ProtoNet:
     views: str | None = None
     threshold: float = 0.5
 
-    def build(self, data: TrainingImages) -> Critic:
+    def build(self, data: TrainingImages) -> nn.Module:
         if min(self.ways - 1, self.shots, self.queries, self.episodes, self.epoch, self.halve_after) < 1:
             raise UserError("an episode needs 2 ways or more, and at least 1 of everything else")
         check_rate(self.learning_rate)
@@ -64,7 +63,7 @@ class ProtoNet:
         if data.held_out is not None:
             check_drawings(data.held_out, self.shots + self.queries)
             check_ways(data.held_out)
-        return build_critic(self.network, data.shape)
+        return build_embedding(self.network, data.shape)
 
     def loss(self, network: nn.Module, data: TrainingImages, rng: torch.Generator, step: int) -> Loss:
         """Cross-entropy over an episode's classes, −‖query − prototype‖² being the logits."""

@@ -1,0 +1,165 @@
+"""Learners on the same tasks, paired: the verb `compare`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+from exemplar import seeds
+from exemplar.answers import Answer, format_interval, format_table
+from exemplar.errors import UserError
+from exemplar.recall.experiments import read_run
+from exemplar.recall.figures.plots import learners_on_front, plot_forgetting, plot_pareto
+from exemplar.recall.run_folders import ABOUT, COSTS, LEAD, PAGE, write_text
+from exemplar.recall.scores import Difference, compare_outcomes
+from exemplar.records import Score, Scores
+from exemplar.report.how_made import how_made
+from exemplar.report.page import Chapter, Figure, write_page
+from exemplar.report.tables import Cell, Table
+from exemplar.runs import load_scores, open_run, read_json
+from exemplar.stats import adjust_p
+
+
+def compare_runs(folders: Sequence[Path | str], out: Path | str | None) -> Answer:
+    """Every pair of runs; a UserError where they are not of the same suite."""
+    places = [Path(folder).expanduser() for folder in folders]
+    if len(places) < 2 or len(set(places)) < len(places):
+        raise UserError("compare needs two or more different run folders: give them one after the other")
+    read = [read_run(place) for place in places]
+    if len({suite.digest for _, suite, _ in read}) > 1:
+        raise UserError(
+            "these runs are of different suites: run all agents with the same --suite, or --type, --n and --seed"
+        )
+    names = _names([outcome.agent for outcome, _, _ in read], places)
+    pairs = list(combinations(range(len(read)), 2))
+    differences = [compare_outcomes(read[i][0], read[j][0]) for i, j in pairs]
+    adjusted = adjust_p([difference.p for difference in differences])
+    scores = [scored for place in places for scored in [load_scores(place)]]
+    accuracy = [_find(each, "accuracy") for each in scores]
+    atm = [_find(each, "atm").value for each in scores]
+    macs = [float(read_json(place / COSTS)["costs"]["macs_task"]) for place in places]
+    front = learners_on_front(names, [score.value for score in accuracy], atm, macs)
+    rows = [
+        _row(names[i], names[j], difference, float(p))
+        for (i, j), difference, p in zip(pairs, differences, adjusted, strict=True)
+    ]
+    values: dict[str, Any] = {
+        "tasks": len(read[0][1]),
+        "sha256": read[0][1].digest,
+        "differences": rows,
+        "runs": [
+            {"agent": name, "accuracy": score.json(), "atm": a, "macs_task": m, "front": bool(f)}
+            for name, score, a, m, f in zip(names, accuracy, atm, macs, front, strict=True)
+        ],
+    }
+    lines = [
+        (
+            row["first"],
+            row["second"],
+            f"{row['accuracy']['value']:+.4f}",
+            format_interval(tuple(row["accuracy"]["ci95"])),
+            f"{row['p']:.4f}",
+        )
+        for row in rows
+    ]
+    text = format_table(("first", "second", "accuracy, first − second", "95 %", "p (Holm)"), lines)
+    best = ", ".join(name for name, on_front in zip(names, front, strict=True) if on_front)
+    text += f"\n\nOn the Pareto front of accuracy, ATM and MACs: {best}."
+    found = [
+        Score.of("accuracy_difference", d.accuracy, agent=f"{names[i]} − {names[j]}")
+        for (i, j), d in zip(pairs, differences, strict=True)
+    ]
+    page = None
+    if out is not None:
+        folder = Path(out).expanduser()
+        by_agent = dict(zip(names, scores, strict=True))
+        chance = 1 / read[0][1].shape.n_labels
+        data = {str(place): seeds.digest((place / "scores.parquet").read_bytes()) for place in places}
+        with open_run(
+            folder, command="recall compare", config={"runs": [str(p) for p in places]}, seed=0, data=data
+        ) as run:
+            if not run.finished:
+                run.save(Scores.collect(found))
+                figures = {
+                    "forgetting": plot_forgetting(by_agent, chance=chance),
+                    "pareto": plot_pareto(names, accuracy, atm, macs),
+                }
+                for name, svg in figures.items():
+                    write_text(folder / f"{name}.svg", svg)
+                _write(folder, rows, figures, places)
+        page, values["out"] = folder / PAGE, str(out)
+        text += f"\nKept in {folder}."
+    return Answer(
+        values=values, text=text, scores=Scores.collect(found), folder=None if out is None else Path(out), page=page
+    )
+
+
+def _row(first: str, second: str, difference: Difference, p: float) -> dict[str, Any]:
+    accuracy, nats = difference.accuracy, difference.cross_entropy
+    return {
+        "first": first,
+        "second": second,
+        "p": p,
+        "n": int(accuracy.n),
+        "accuracy": {"value": accuracy.value, "ci95": [accuracy.lo, accuracy.hi], "n": int(accuracy.n)},
+        "cross_entropy": {"value": nats.value, "ci95": [nats.lo, nats.hi], "n": int(nats.n)},
+        "p_cross_entropy": difference.p_cross_entropy,
+    }
+
+
+def _write(folder: Path, rows: Sequence[dict[str, Any]], figures: dict[str, str], places: Sequence[Path]) -> None:
+    table = Table(
+        ["first", "second", Cell("difference in accuracy", number=True), Cell("p (Holm)", number=True)],
+        [
+            [
+                row["first"],
+                row["second"],
+                Cell(
+                    f"{row['accuracy']['value']:+.3f}",
+                    row["accuracy"]["value"],
+                    format_interval(tuple(row["accuracy"]["ci95"]), 3),
+                    number=True,
+                ),
+                Cell.of_number(row["p"], f"{row['p']:.4f}"),
+            ]
+            for row in rows
+        ],
+        "first − second, paired by task; p of no difference by flipping the signs of tasks, corrected for all pairs.",
+    )
+    best = max(rows, key=lambda row: abs(row["accuracy"]["value"]))
+    ahead, behind = (
+        (best["first"], best["second"]) if best["accuracy"]["value"] > 0 else (best["second"], best["first"])
+    )
+    shown = [
+        Figure(
+            "Accuracy on the targets of each support set after the last one; 95 % intervals over tasks.",
+            svg=figures["forgetting"],
+        ),
+        Figure(
+            "Accuracy against memory kept and computation; nobody beats the filled ones in all three.",
+            svg=figures["pareto"],
+        ),
+    ]
+    write_page(
+        folder / PAGE,
+        "Learners on the same tasks",
+        LEAD,
+        [Chapter("Differences", (ABOUT,), shown, tables=[table])],
+        "The runs themselves hold every prediction.",
+        verdict=f"The largest difference: {ahead} is {100 * abs(best['accuracy']['value']):.1f} points ahead of {behind}.",
+        made=how_made(list(places)),
+    )
+
+
+def _find(scores: Sequence[Score], name: str) -> Score:
+    return next(score for score in scores if score.name == name)
+
+
+def _names(agents: Sequence[str], places: Sequence[Path]) -> list[str]:
+    """By agent; by folder too, where two are called the same."""
+    return [
+        agent if agents.count(agent) == 1 else f"{agent} ({place.name})"
+        for agent, place in zip(agents, places, strict=True)
+    ]

@@ -1,0 +1,251 @@
+"""Runs, scores and comparisons: hand-computed cases, the same values from Python and the command line, failures, resuming."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import cheaters
+import numpy as np
+import pytest
+
+import exemplar as ex
+from exemplar.errors import UserError
+from exemplar.recall.outcomes import Outcome
+from exemplar.recall.scores import (
+    backward_transfers,
+    compare_outcomes,
+    distinct_accuracies,
+    pareto_front,
+    score_outcome,
+    task_accuracies,
+    task_cross_entropies,
+)
+
+SMALL = ("--data", "glyphs", "--n", "6", "--engine", "here", "--json")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _place(one_place: None) -> None:
+    """Features are kept for this file's tests."""
+
+
+def outcome(log_p: Any, label: Any, own: Any = None, target: Any = None, agent: str = "it") -> Outcome:
+    log_p, label = np.asarray(log_p, np.float32), np.asarray(label)
+    n, nss, _ = label.shape
+    rows = np.arange(label.size).reshape(label.shape) if target is None else np.asarray(target)
+    zero = np.zeros(n)
+    return Outcome(agent, log_p, own, label, rows, zero, zero, zero, np.zeros((n, nss)))
+
+
+def sure(label: np.ndarray, n_labels: int, p: float = 0.9) -> np.ndarray:
+    """log p of each label where the given one has p."""
+    found = np.full((*label.shape, n_labels), np.log((1 - p) / (n_labels - 1)))
+    np.put_along_axis(found, label[..., None], np.log(p), axis=-1)
+    return found
+
+
+def test_scores_of_two_tasks_by_hand() -> None:
+    """Task 0: 3 of 4 right; task 1: 1 of 4. Right answers cost −ln .9, wrong ones −ln .1."""
+    label = np.zeros((2, 2, 2), int)
+    said = np.array([[[0, 0], [0, 1]], [[1, 1], [1, 0]]])
+    it = outcome(sure(said, 2), label)
+    assert task_accuracies(it).tolist() == [0.75, 0.25]
+    right, wrong = -np.log(0.9), -np.log(0.1)
+    assert task_cross_entropies(it) == pytest.approx([(3 * right + wrong) / 4, (right + 3 * wrong) / 4])
+    by_name = {(s.name, s.concept): s for s in score_outcome(it)}
+    assert by_name["accuracy", ""].value == 0.5
+    assert by_name["accuracy_sd", ""].value == pytest.approx(
+        np.std([0.75, 0.25], ddof=1)
+    )  # over tasks, not predictions
+    assert by_name["accuracy_of_set", "set 1"].value == 0.5 and by_name["accuracy_of_set", "set 2"].value == 0.5
+
+
+def test_a_target_that_repeats_is_counted_once_among_the_distinct() -> None:
+    label = np.zeros((2, 2, 2), int)
+    said = np.array([[[0, 1], [0, 1]], [[0, 1], [0, 0]]])
+    it = outcome(sure(said, 2), label, target=[[[5, 6], [5, 7]], [[1, 2], [1, 3]]])
+    assert distinct_accuracies(it) == pytest.approx([1 / 3, 2 / 3]) and task_accuracies(it).tolist() == [0.5, 0.75]
+
+
+def test_ties_share_a_target_so_that_who_knows_nothing_is_at_chance() -> None:
+    it = outcome(np.zeros((2, 1, 4, 5)), np.arange(8).reshape(2, 1, 4) % 5)
+    assert task_accuracies(it) == pytest.approx([0.2, 0.2])
+
+
+def test_backward_transfer_is_negative_where_sets_are_forgotten() -> None:
+    label = np.zeros((2, 3, 2), int)
+    end = np.array([[[1, 1], [1, 0], [0, 0]]] * 2)
+    it = outcome(sure(end, 2), label, own=sure(label, 2))
+    assert backward_transfers(it) == pytest.approx(
+        [-0.75, -0.75]
+    )  # set 1 lost all, set 2 half; the last does not count
+
+
+def test_a_failed_task_counts_as_wrong_and_uniform() -> None:
+    log_p = sure(np.zeros((3, 1, 2), int), 4)
+    log_p[1] = np.nan
+    it = outcome(log_p, np.zeros((3, 1, 2), int))
+    assert task_accuracies(it).tolist() == [1, 0, 1] and task_cross_entropies(it)[1] == pytest.approx(np.log(4))
+
+
+def test_relabelling_changes_no_score() -> None:
+    rng = np.random.default_rng(0)
+    label, log_p = rng.integers(0, 5, (6, 2, 4)), np.log(rng.dirichlet(np.ones(5), (6, 2, 4)))
+    order = rng.permutation(5)
+    turned = outcome(log_p[..., np.argsort(order)], order[label])
+    one = outcome(log_p, label)
+    assert task_accuracies(one).tolist() == task_accuracies(turned).tolist()
+    assert task_cross_entropies(one) == pytest.approx(task_cross_entropies(turned), rel=1e-6)
+
+
+def test_a_paired_difference_and_its_null() -> None:
+    rng = np.random.default_rng(0)
+    label = rng.integers(0, 2, (60, 1, 20))
+    chosen = [np.where(rng.random(label.shape) < p, label, 1 - label) for p in (0.8, 0.6, 0.6)]
+    good, bad, alike = (outcome(sure(said, 2), label, agent=name) for said, name in zip(chosen, "abc", strict=True))
+    found = compare_outcomes(good, bad)
+    assert found.accuracy.lo < 0.2 < found.accuracy.hi and found.p < 0.01
+    assert compare_outcomes(bad, alike).p > 0.01
+    assert compare_outcomes(good, good).accuracy.value == 0 and compare_outcomes(good, good).p == 1
+    with pytest.raises(UserError, match="of other tasks"):
+        compare_outcomes(good, outcome(sure(label, 2), 1 - label))
+
+
+def test_the_pareto_front_by_hand() -> None:
+    accuracy, atm, macs = [0.9, 0.8, 0.9, 0.5], [1, 0.1, 2, 0], [5, 5, 5, 0]
+    assert pareto_front(accuracy, atm, macs).tolist() == [True, True, False, True]
+    assert pareto_front([0.5, 0.5], [1, 1]).tolist() == [True, True]  # of two alike, neither beats the other
+
+
+def test_python_and_the_command_line_give_the_same_values(exemplar: Any) -> None:
+    answer = ex.recall.run("protonet", data="glyphs", n=6, engine="here").json()
+    printed = exemplar("recall", "run", "--agent", "protonet", *SMALL)
+    assert printed.code == 0 and printed.json() == answer
+    assert answer["accuracy"]["value"] > 0.5 and answer["tasks"] == 6 and not answer["transductive"]
+    assert answer["atm"]["value"] == pytest.approx(0.0829, abs=1e-4)  # 64 numbers and a count, for 784 pixels
+    assert sum(answer["costs"]["macs_per_set"]) / 15 == pytest.approx(answer["costs"]["macs_targets"] / 75, rel=0.01)
+    assert answer["costs"]["unknown"] == [] and answer["training_step"]["macs"] > answer["costs"]["macs_task"]
+
+
+def test_streaming_protonets_equal_joint_ones_on_the_same_tasks() -> None:
+    for kind in ("new-classes", "new-samples"):
+        streamed, joint = (
+            ex.recall.run("protonet", data="glyphs", type=kind, n=6, engine="here", joint=j) for j in (False, True)
+        )
+        assert streamed["accuracy"]["value"] == joint["accuracy"]["value"]
+
+
+def test_a_run_is_kept_with_everything_and_opened_again(tmp_path: Path, exemplar: Any) -> None:
+    words = ("recall", "run", "--agent", "nearest-mean", *SMALL, "--out", tmp_path / "run")
+    first = exemplar(*words)
+    assert first.code == 0, first.err
+    files = {path.name for path in (tmp_path / "run").iterdir()}
+    assert {"suite.npz", "predictions.parquet", "memory.npz", "costs.json", "scores.parquet", "index.html"} <= files
+    assert "jobs.sqlite" not in files
+    page = (tmp_path / "run" / "index.html").read_text(encoding="utf-8")
+    assert "What it recalls" in page and "What it costs" in page
+    again = exemplar(*words)
+    assert again.json() == first.json()
+    assert ex.recall.check(tmp_path / "run" / "suite.npz")["passes"]
+    other = exemplar("recall", "run", "--agent", "chance", *SMALL, "--out", tmp_path / "run")
+    assert other.code == 2 and "holds another run" in other.err
+
+
+def test_runs_on_the_same_suite_are_compared_in_pairs(tmp_path: Path, exemplar: Any) -> None:
+    made = exemplar("recall", "tasks", "--data", "glyphs", "--n", "6", "--out", tmp_path / "suite.npz")
+    assert made.code == 0
+    for name in ("protonet", "last-set-only"):
+        ex.recall.run(name, data="glyphs", suite=tmp_path / "suite.npz", engine="here", out=tmp_path / name)
+    both = ex.recall.compare([tmp_path / "protonet", tmp_path / "last-set-only"], out=tmp_path / "both")
+    (row,) = both["differences"]
+    assert row["accuracy"]["ci95"][0] > 0 and row["p"] < 0.05 and both.page is not None and both.page.is_file()
+    ex.recall.run("chance", data="glyphs", n=6, seed=1, engine="here", out=tmp_path / "other")
+    with pytest.raises(UserError, match="different suites"):
+        ex.recall.compare([tmp_path / "protonet", tmp_path / "other"])
+
+
+class FailsSometimes(cheaters.Honest):
+    def predict(self, images: Any) -> Any:
+        if float(images.sum()) % 3 < 1:
+            raise ValueError("I am tired")
+        return super().predict(images)
+
+
+class SaysNan(cheaters.Honest):
+    def predict(self, images: Any) -> Any:
+        return super().predict(images) * float("nan")
+
+
+class SaysTooMuch(cheaters.Honest):
+    def predict(self, images: Any) -> Any:
+        return super().predict(images)[:, :-1]
+
+
+def test_a_learner_that_raises_does_not_end_the_run() -> None:
+    done = ex.recall.run(FailsSometimes, data="glyphs", n=30, engine="here", history=False)
+    assert 0 < done["failed_tasks"] < 30
+    assert any("tasks failed and count as wrong" in sentence and "I am tired" in sentence for sentence in done.warnings)
+
+
+@pytest.mark.parametrize(
+    ("kind", "sentence"), [(SaysNan, "NaN or"), (SaysTooMuch, "scores for 75 images and 15 labels")]
+)
+def test_what_no_learner_may_say_is_refused(kind: type, sentence: str) -> None:
+    with pytest.raises(UserError, match=sentence):
+        ex.recall.run(kind, data="glyphs", n=2, engine="here", history=False)
+
+
+@pytest.mark.long
+def test_workers_make_no_difference(tmp_path: Path) -> None:
+    """Jobs in this process and in others give the same predictions, byte for byte."""
+    for name, engine in (("here", "here"), ("pool", "pool")):
+        ex.recall.run(
+            "ridge", data="glyphs", n=4, engine=engine, workers=2 if engine == "pool" else None, out=tmp_path / name
+        )
+    for file in ("predictions.parquet", "memory.npz", "suite.npz"):
+        assert (tmp_path / "here" / file).read_bytes() == (tmp_path / "pool" / file).read_bytes(), file
+
+
+def test_a_study_has_a_table_per_type_and_its_figures(tmp_path: Path) -> None:
+    agents, kinds = ("chance", "protonet", "replay-latent-int8"), ("new-classes", "no-shift")
+    done = ex.recall.study(tmp_path / "study", data="glyphs", agent=agents, type=kinds, n=4, engine="here")
+    assert done.scores is not None
+    found = {(s.name, s.agent, s.variant): s for s in done.scores}
+    assert (
+        found["accuracy", "protonet", "new-classes"].value == found["accuracy", "protonet (joint)", "new-classes"].value
+    )
+    assert found["joint_minus_streaming", "protonet", "new-classes"].value == 0
+    assert found["accuracy_above_chance", "protonet", "no-shift"].ci95[0] > 0
+    files = {path.name for path in (tmp_path / "study").iterdir()}
+    assert {"forgetting-new-classes.svg", "pareto-new-classes.svg", "pareto-no-shift.svg", "index.html"} <= files
+
+
+def test_slimagenet64_in_its_layout_makes_tasks_and_runs(tmp_path: Path, monkeypatch: Any, exemplar: Any) -> None:
+    """A small archive made in the layout of the real one: it cannot be had here."""
+    from PIL import Image
+
+    rng = np.random.default_rng(0)
+    for split in ("train", "val", "test"):
+        for k in range(16):
+            folder = tmp_path / "data" / "slimagenet64" / split / f"n{split}{k:04d}"
+            folder.mkdir(parents=True)
+            for j in range(8):
+                pixels = np.clip(rng.normal(16 * k, 20, (64, 64, 3)), 0, 255).astype(np.uint8)
+                Image.fromarray(pixels).save(folder / f"{j}.png")
+    monkeypatch.setenv("EXEMPLAR_DATA", str(tmp_path / "data"))
+    made = exemplar("recall", "tasks", "--data", "slimagenet64", "--n", "4", "--out", tmp_path / "s.npz", "--json")
+    assert made.code == 0, made.err
+    assert exemplar("recall", "check", tmp_path / "s.npz", "--json").json()["compared_with_data"]
+    words = ("--suite", tmp_path / "s.npz", "--engine", "here", "--json")
+    done = exemplar("recall", "run", "--agent", "nearest-mean", "--data", "slimagenet64", *words)
+    assert done.code == 0, done.err
+    assert done.json()["atm"]["value"] == pytest.approx((256 + 1) / (3 * 64 * 64))
+
+
+def test_real_protonets_on_omniglot_keep_their_numbers(real_data: Any) -> None:
+    """Golden: the first 20 tasks of the frozen suite, cfsl-test."""
+    real_data("omniglot")
+    done = ex.recall.run("protonet", data="omniglot", n=20, engine="here", history=False)
+    assert done["accuracy"]["value"] > 0.93 and done["atm"]["value"] == pytest.approx(0.0829, abs=1e-4)
+    assert done["costs"]["macs_task"] == pytest.approx(0.889e9, rel=0.01)  # .88 GMACs in the facts on the literature
