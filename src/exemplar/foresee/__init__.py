@@ -14,7 +14,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Annotated, Any
 
-from exemplar.options import Device, Names, Option, Place, Seed, verb
+from exemplar.options import Address, Device, Engine, Names, Option, Place, Seed, Workers, make_backend, verb
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from exemplar.foresee.running import RunAnswer
     from exemplar.foresee.scores import noise_ceiling, score_measures
     from exemplar.foresee.single_tasks import measures
+    from exemplar.foresee.studying import StudyAnswer
     from exemplar.foresee.tasks import TaskConfig, Tasks, sample_tasks
     from exemplar.foresee.views import TaskView
     from exemplar.images.concepts import ConceptSet
@@ -44,7 +45,7 @@ else:  # what the command line parses
 __all__ = [
     "Evaluated", "FeatureBank", "GraphConfig", "Recipe", "TaskConfig", "TaskView", "Tasks", "check_agent", "encode_bank",
     "evaluate_tasks", "join_banks", "list_agents", "list_measures", "measures", "noise_ceiling", "read_bank", "run",
-    "sample_tasks", "score_measures",
+    "sample_tasks", "score_measures", "study",
 ]  # fmt: skip
 
 Features = Annotated[
@@ -108,6 +109,29 @@ def run(
     bank = BankRequest(features, space, data, split)
     request = RunRequest(bank, task, tasks, agent, tuple(measures), neighbours, variant)
     return run_tasks(request, out=out, device=device, seed=seed)
+
+
+@verb
+def study(
+    name: Annotated[str, Option("A study; a name that does not exist lists them.", positional=True)],
+    features: Features = None,
+    space: Space = None,
+    data: Images = None,
+    split: Split = None,
+    tasks: Annotated[int, Option("Tasks per point; the paper has 10,000.", low=20)] = 1000,
+    out: Annotated[Place | None, Option("The run folder; runs/foresee/NAME-sSEED unless given.")] = None,
+    device: Device = "auto",
+    engine: Engine = "pool",
+    workers: Workers = None,
+    address: Address = None,
+    seed: Seed = 0,
+) -> StudyAnswer:
+    """One of the paper's experiments on any bank of features: scores, a figure and a page; a study that was stopped resumes."""
+    from exemplar.foresee.running import BankRequest
+    from exemplar.foresee.studying import run_study
+
+    request, backend = BankRequest(features, space, data, split), make_backend(engine, workers, address)
+    return run_study(name, request, tasks, out=out, device=device, seed=seed, backend=backend)
 
 
 @verb

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from exemplar.rooms import Room
+from exemplar.rooms import KeptResult, Room
 
 
 def _agents() -> Mapping[str, str]:
@@ -13,15 +13,31 @@ def _agents() -> Mapping[str, str]:
     return describe_agents()
 
 
+def _studies() -> Mapping[str, str]:
+    from exemplar.foresee.studies import DESCRIBED
+
+    return DESCRIBED
+
+
+def _results() -> Mapping[str, KeptResult]:
+    from exemplar.foresee.studies import RESULTS
+
+    return RESULTS
+
+
 ROOM = Room(
     name="foresee",
     title="Know how well you will do",
     help="Know how well you will do: a few-shot classifier's accuracy, without a validation set.",
     commands={
         "run": "run",
+        "study": "study",
         "agents": "list_agents",
         "measures": "list_measures",
         "check-agent": "check_agent",
     },
+    resumes=("study",),
     agents=_agents,
+    studies=_studies,
+    results=_results,
 )

@@ -89,6 +89,11 @@ class TaskView:
         return self.mix @ self._raw_gram @ self.mix.mT
 
     @cached_property
+    def all_gram(self) -> Tensor:
+        """(tasks, m, m): of all samples as they are used, the support first."""
+        return self.gram if self.diffused else self._raw_gram
+
+    @cached_property
     def support_gram(self) -> Tensor:
         """(tasks, n, n): of the support as it is used."""
         return self.gram[:, : self.n_labelled, : self.n_labelled]
