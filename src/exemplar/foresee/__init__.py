@@ -12,13 +12,13 @@ Everything is imported when it is first used.
 from __future__ import annotations
 
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from exemplar.options import Address, Device, Engine, Names, Option, Place, Seed, Workers, make_backend, verb
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from pathlib import Path
 
     import numpy as np
 
@@ -26,27 +26,57 @@ if TYPE_CHECKING:
     from exemplar.foresee.banks import FeatureBank, encode_bank, join_banks, read_bank
     from exemplar.foresee.evaluating import Evaluated, Recipe, evaluate_tasks
     from exemplar.foresee.graphs import GraphConfig
+    from exemplar.foresee.predicting import FitAnswer
+    from exemplar.foresee.predictor import GeneralizationPredictor
     from exemplar.foresee.running import RunAnswer
     from exemplar.foresee.scores import noise_ceiling, score_measures
-    from exemplar.foresee.single_tasks import measures
+    from exemplar.foresee.single_tasks import FewShotTask, measures
     from exemplar.foresee.studying import StudyAnswer
     from exemplar.foresee.tasks import TaskConfig, Tasks, sample_tasks
     from exemplar.foresee.views import TaskView
     from exemplar.images.concepts import ConceptSet
 
     Bank = str | Path | FeatureBank | np.ndarray | Mapping[str, np.ndarray]
+    Number = str | int | tuple[int, int]
+    TaskGiven = str | Path | FewShotTask | Mapping[str, np.ndarray]
+    PredictorGiven = str | Path | GeneralizationPredictor
     Data = str | Path | ConceptSet
     AgentGiven = str | Callable[..., Any]
 else:  # what the command line parses
     Bank = Place
+    Number = PredictorGiven = str
+    TaskGiven = Place
     Data = str
     AgentGiven = str
 
 __all__ = [
-    "Evaluated", "FeatureBank", "GraphConfig", "Recipe", "TaskConfig", "TaskView", "Tasks", "check_agent", "encode_bank",
-    "evaluate_tasks", "join_banks", "list_agents", "list_measures", "measures", "noise_ceiling", "read_bank", "run",
-    "sample_tasks", "score_measures", "study",
-]  # fmt: skip
+    "Evaluated",
+    "FeatureBank",
+    "FewShotTask",
+    "GeneralizationPredictor",
+    "GraphConfig",
+    "Recipe",
+    "TaskConfig",
+    "TaskView",
+    "Tasks",
+    "check",
+    "check_agent",
+    "encode_bank",
+    "evaluate_tasks",
+    "fit",
+    "join_banks",
+    "label_next",
+    "list_agents",
+    "list_measures",
+    "measures",
+    "noise_ceiling",
+    "predict",
+    "read_bank",
+    "run",
+    "sample_tasks",
+    "score_measures",
+    "study",
+]
 
 Features = Annotated[
     Bank | None,
@@ -58,6 +88,7 @@ Split = Annotated[str | None, Option("Which part of the data set.")]
 Ways = Annotated[int, Option("N, classes of a task.", low=2)]
 Shots = Annotated[int, Option("K, labelled samples per class.", low=1)]
 Queries = Annotated[int, Option("Q, queries per class.", low=1)]
+Policy = Annotated[str, Option("Which to label first: cover, balanced, least-confident or random.")]
 Variant = Annotated[str, Option("paper, or coded where the authors' code differs: features are diffused twice.")]
 
 
@@ -109,6 +140,94 @@ def run(
     bank = BankRequest(features, space, data, split)
     request = RunRequest(bank, task, tasks, agent, tuple(measures), neighbours, variant)
     return run_tasks(request, out=out, device=device, seed=seed)
+
+
+@verb
+def check(
+    photos: Annotated[
+        Place, Option("A folder: one sub-folder per class, and perhaps one called unlabelled.", positional=True)
+    ],
+    space: Annotated[str, Option("The encoder (see `exemplar spaces list`).")] = "efficientnet-lite0/head",
+    predictor: Annotated[
+        Place | None, Option("A predictor of your own (`exemplar foresee fit`); one that ships unless given.")
+    ] = None,
+    budget: Annotated[int, Option("How many unlabelled photographs to suggest for labelling.", low=0)] = 8,
+    policy: Policy = "cover",
+    out: Annotated[Place, Option("The folder for the page and all it says.")] = Path("foresee-check"),
+    device: Device = "auto",
+    seed: Seed = 0,
+) -> Answer:
+    """How well a classifier of your own photographs will do: expected accuracy, likely confusions, what to label next.
+
+    A calibrated predictor is believed where your photographs are like what it was calibrated on; where they are not, it says
+    so, and your own labelled photographs, each left out in turn, are what counts.
+
+    Returns:
+        `expected_accuracy`, `per_class`, `confused`, `label_next`; `page`: all of it with the pictures.
+    """
+    from exemplar.foresee.checking import check_photos
+
+    return check_photos(photos, space, predictor, budget, policy, out=out, device=device, seed=seed)
+
+
+@verb
+def label_next(
+    photos: Annotated[Place, Option("A folder: one sub-folder per class, and one called unlabelled.", positional=True)],
+    budget: Annotated[int, Option("How many to label.", low=1)] = 8,
+    policy: Policy = "cover",
+    space: Annotated[str, Option("The encoder (see `exemplar spaces list`).")] = "efficientnet-lite0/head",
+    device: Device = "auto",
+    seed: Seed = 0,
+) -> Answer:
+    """Which unlabelled photographs to label next, and what accuracy to expect then."""
+    from exemplar.foresee.checking import suggest_labels
+
+    return suggest_labels(photos, space, budget, policy, device=device, seed=seed)
+
+
+@verb
+def fit(
+    features: Features = None,
+    space: Space = None,
+    data: Images = None,
+    split: Split = None,
+    ways: Annotated[Number, Option("N, classes of a task: a number, or a range such as 2-10.")] = "5",
+    shots: Annotated[Number, Option("K, labelled samples per class, likewise.")] = "5",
+    queries: Annotated[Number, Option("Q, unlabelled samples per class, likewise.")] = "30",
+    setting: Annotated[str, Option("supervised or semi.")] = "semi",
+    out: Annotated[Place | None, Option("The .json file to keep the predictor in.")] = None,
+    device: Device = "auto",
+    seed: Seed = 0,
+) -> FitAnswer:
+    """Make a predictor of accuracy from many samples of other classes, calibrated on groups of classes it has not seen.
+
+    Returns:
+        `errors`: its mean absolute error on classes held out; `predictor`: a `GeneralizationPredictor`.
+    """
+    from exemplar.foresee.predicting import fit_predictor
+    from exemplar.foresee.running import BankRequest
+
+    request = BankRequest(features, space, data, split)
+    return fit_predictor(request, ways, shots, queries, setting, out=out, device=device, seed=seed)
+
+
+@verb
+def predict(
+    task: Annotated[
+        TaskGiven, Option("npz: `support` (n, d), `labels` (n,), and perhaps `queries` (q, d).", positional=True)
+    ],
+    predictor: Annotated[
+        PredictorGiven, Option("A .json file, or the encoder whose predictor ships.")
+    ] = "efficientnet-lite0/head",
+    level: Annotated[float, Option("Of the interval.", low=0.01, high=0.99)] = 0.9,
+) -> Answer:
+    """Expected accuracy of a classifier of one task, with its interval, per class; says when the task is unlike all it knows.
+
+    From Python, the task may be a dict of arrays, and the predictor a `GeneralizationPredictor`.
+    """
+    from exemplar.foresee.predicting import predict_task
+
+    return predict_task(task, predictor, level=level)
 
 
 @verb
@@ -187,7 +306,8 @@ _HOMES = {
     "evaluating": ("Evaluated", "Recipe", "evaluate_tasks"),
     "graphs": ("GraphConfig",),
     "scores": ("noise_ceiling", "score_measures"),
-    "single_tasks": ("measures",),
+    "predictor": ("GeneralizationPredictor",),
+    "single_tasks": ("FewShotTask", "measures"),
     "tasks": ("TaskConfig", "Tasks", "sample_tasks"),
     "views": ("TaskView",),
 }  # module of this room → the names it gives

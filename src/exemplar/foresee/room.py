@@ -30,7 +30,11 @@ ROOM = Room(
     title="Know how well you will do",
     help="Know how well you will do: a few-shot classifier's accuracy, without a validation set.",
     commands={
+        "check": "check",
+        "label-next": "label_next",
         "run": "run",
+        "fit": "fit",
+        "predict": "predict",
         "study": "study",
         "agents": "list_agents",
         "measures": "list_measures",

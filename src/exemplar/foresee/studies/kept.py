@@ -74,7 +74,8 @@ KEPT = {
     "foresee-correlations": KeptResult(
         title="Which measures foretell how well a few-shot classifier will do?",
         text="CIFAR-FS test classes in the shipped wrn28-4-cifar-fs, 10,000 tasks per point (Figures 2, 4, 5, 9 and A1). "
-        "`holds` is 1 where a statement of the paper holds here; correlations are signed, and compared in the direction a measure was "
+        "`holds` is 1 where a statement of the paper holds here; correlations are signed, and compared in the "
+        "direction a measure was "
         "meant to have. Intervals are over classes. The noise ceiling bounds measures that do not see the scored samples: "
         f"confidence, margin and agreement do see them. {BACKBONES}",
         compute=_curves(WRN, MAIN, 10_000),
@@ -108,7 +109,8 @@ KEPT = {
         title="Does a threshold that tells hard tasks from easy ones hold for other classes?",
         text="CIFAR-FS test classes in wrn28-4-cifar-fs in 10 random halves (Figure 6): the threshold with a sensitivity of "
         "81 % is chosen on one half and used on the other, 2,000 tasks on each; a task is hard if its accuracy (adjusted "
-        "Rand index where nothing is labelled) is below 80 %. Intervals are over halves. Below: confidence itself as predicted accuracy "
+        "Rand index where nothing is labelled) is below 80 %. Intervals are over halves. Below: confidence itself as "
+        "predicted accuracy "
         "(Section 5.7).",
         compute=thresholds_result,
         published={
