@@ -66,7 +66,7 @@ def find_outlook(
         predicted = Score("predicted_accuracy", value, (min(lo, value), max(hi, value)), predictor.n_scored(task))
         warnings += said
     else:
-        warnings.append("No predictor was calibrated for this encoder: make one with `exemplar foresee fit`.")
+        warnings.append("No predictor was calibrated for this encoder: make one with exemplar foresee fit.")
     trusted = predicted if predicted is not None and (familiar or left_out is None) else left_out
     if trusted is None:
         raise UserError(

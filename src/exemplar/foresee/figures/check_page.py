@@ -70,7 +70,7 @@ def write_check_page(
         Chapter(
             "What to expect",
             (
-                "`predicted accuracy` comes from a predictor that was calibrated on other classes; `left out "
+                "“Predicted accuracy” comes from a predictor that was calibrated on other classes; `left out "
                 "accuracy` is measured on "
                 "your labelled photographs, each named by a classifier that was trained on the others.",
             ),
