@@ -151,6 +151,18 @@ def _labels_cross(found: Found) -> Verdict:
     return ordered[0] < 0 < ordered[-1], f"least confident less random by number of labels, {said}"
 
 
+def _beats_random(policy: str) -> Callable[[Found], Verdict]:
+    """On held-out samples, on average, with every number of labels."""
+
+    def judge(found: Found) -> Verdict:
+        gains = {int(k[2].split()[0]): v for k, v in found.by.items() if k[:2] == ("gain_held_out", policy)}
+        return all(gain > 0 for gain in gains.values()), ", ".join(
+            f"{n}: {100 * gains[n]:+.2f} %" for n in sorted(gains)
+        )
+
+    return judge
+
+
 CURVE_STATEMENTS = (
     Statement("supervised: LR loss ≥ similarity > the unsupervised measures", _supervised_order),
     Statement("supervised: LR loss foretells better with more shots", _curve("lr_loss", "supervised", SHOTS, True)),
@@ -189,6 +201,8 @@ THRESHOLD_STATEMENTS = (
 )
 LABELLING_STATEMENTS = (
     Statement("random labels win where they are few, the least confident where they are many", _labels_cross),
+    Statement("ours: class-balanced uncertainty beats random labels on held-out samples", _beats_random("balanced")),
+    Statement("ours: covering uncertain samples beats random labels on held-out samples", _beats_random("cover")),
 )
 
 
