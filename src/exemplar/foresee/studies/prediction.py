@@ -1,4 +1,4 @@
-"""How good is the predictor on classes it has not seen? Calibrated on some, asked about others, over random splits of the classes;
+"""How good is the predictor on classes it has not seen? It is calibrated on some and asked about others, over random splits;
 and asked about other domains, where it should say that it does not know."""
 
 from __future__ import annotations
