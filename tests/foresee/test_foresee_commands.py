@@ -112,7 +112,7 @@ def test_more_neighbours_than_samples_and_negative_features_are_said(exemplar, t
 def test_identical_samples_do_not_break_a_run(tmp_path):
     same = np.repeat(np.random.default_rng(0).random((6, 1, 8)), 20, axis=1)
     done = ex.foresee.run(features=same, ways=3, shots=2, queries=4, tasks=20, measures=["all"])
-    assert 0.8 < done["accuracy"]["value"] <= 1 and done["left_out"]["davies_bouldin"].startswith("it ")
+    assert 0.8 < done["accuracy"]["value"] <= 1 and np.isfinite(done["correlation"]["confidence"]["value"])
 
 
 AGENTS = """

@@ -19,8 +19,9 @@ from exemplar.foresee.tasks import TaskConfig
 from exemplar.records import Score
 from exemplar.runs import Run
 
-N_SPLITS, N_ASKED = 20, 512
+N_SPLITS, N_ASKED = 20, 384
 LEVEL = 0.9
+SIZES = {"n_tasks": 384, "n_groups": 6, "n_held_out": 96}  # half of the default: there are many splits
 ASKED = (TaskConfig(5, 5, 30, "semi"), TaskConfig(5, 5, 50, "supervised"))
 
 
@@ -38,7 +39,7 @@ class SplitJob:
 
 def fit_for(bank: FeatureBank, task: TaskConfig, seed: int) -> GeneralizationPredictor:
     return GeneralizationPredictor.fit(
-        bank, ways=task.ways, shots=task.shots, queries=task.queries, setting=task.setting, seed=seed
+        bank, ways=task.ways, shots=task.shots, queries=task.queries, setting=task.setting, seed=seed, **SIZES
     )
 
 
