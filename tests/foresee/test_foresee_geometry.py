@@ -62,6 +62,12 @@ def test_a_sample_keeps_its_nearest_neighbours_and_never_itself():
     )  # −0.2 is no edge
 
 
+@pytest.mark.parametrize("k", [1, 5, 39, 80])
+def test_compiled_neighbours_are_torchs(k):
+    cosine = gram(samples(2)) - 0.5
+    torch.testing.assert_close(nearest_neighbours(cosine, k).double(), nearest_neighbours(cosine.double(), k))
+
+
 def test_a_graph_without_neighbours_is_refused():
     with pytest.raises(UserError, match="neighbours must be at least 1"):
         GraphConfig(0)

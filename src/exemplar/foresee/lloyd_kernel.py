@@ -11,15 +11,15 @@ from numba import njit
 
 @njit(cache=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
 def settle_each(gram, member, n, n_iterations):  # type: ignore[no-untyped-def]
-    """(tasks, m) int64, the best start's clusters. gram: (tasks, m, m) float32; member: (tasks, starts, m) int64, changed."""
+    """(tasks, m) int64, the best start's clusters. gram: (tasks, m, m) float32; member: (tasks, starts, m) int64."""
     tasks, n_starts, m = member.shape
     found = np.empty((tasks, m), np.int64)
     sums, count = np.empty((n, m), np.float32), np.empty(n, np.int64)
-    nearest, which = np.empty(m, np.float32), np.empty(m, np.int64)
+    nearest, which = np.empty(m, np.float32), np.zeros(m, np.int32)
     for task in range(tasks):
         best = np.float32(-np.inf)
         for start in range(n_starts):
-            own = member[task, start]
+            own = member[task, start].astype(np.int32)
             _sum_members(gram[task], own, sums, count)
             for _ in range(n_iterations):
                 _find_nearest(sums, count, own, nearest, which)
@@ -71,11 +71,12 @@ def _find_nearest(sums, count, own, nearest, which):  # type: ignore[no-untyped-
             inner += total[i] if own[i] == c else np.float32(0)
         norm = inner / np.float32(count[c]) / np.float32(count[c])
         scale = np.float32(-2) / np.float32(count[c])
-        for i in range(len(own)):
+        here = np.int32(c)
+        for i in range(len(own)):  # without a branch, so that it is compiled to vectors
             apart = norm + scale * total[i]
-            if apart < nearest[i]:
-                nearest[i] = apart
-                which[i] = c
+            closer = apart < nearest[i]
+            nearest[i] = apart if closer else nearest[i]
+            which[i] = here if closer else which[i]
 
 
 @njit(cache=True, error_model="numpy")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from exemplar.rooms import KeptResult, Room
+from exemplar.rooms import KeptResult, Room, TourChapter
 
 
 def _agents() -> Mapping[str, str]:
@@ -23,6 +23,12 @@ def _results() -> Mapping[str, KeptResult]:
     from exemplar.foresee.studies import RESULTS
 
     return RESULTS
+
+
+def _tour() -> TourChapter:
+    from exemplar.foresee.tour import CHAPTER
+
+    return CHAPTER
 
 
 ROOM = Room(
@@ -44,4 +50,5 @@ ROOM = Room(
     agents=_agents,
     studies=_studies,
     results=_results,
+    tour=_tour,
 )
