@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from exemplar import engine
@@ -25,10 +25,10 @@ MEASURES = ("lr_loss", "similarity", "confidence", "davies_bouldin", "egv", "mar
 class TourConfig:
     """n_tasks of these classes of drawings, in this space."""
 
-    space: str = "protonet-glyphs-s0"
+    space: str = "pixels"
     data: tuple[str, str] = ("glyphs", "weak-test")
     n_tasks: int = 512
-    task: TaskConfig = TaskConfig(5, 2, 15, "supervised")
+    task: TaskConfig = field(default_factory=lambda: TaskConfig(5, 2, 15, "supervised"))
 
 
 def make_tour(folder: Path, seed: int, backend: engine.Backend | None) -> None:
@@ -61,7 +61,8 @@ def write_chapter(folder: Path) -> Chapter:
             "some far fewer. "
             f"The training loss foretells which (correlation {value['pearson_lr_loss']:+.2f}); how sure it is of "
             "unlabelled drawings "
-            f"foretells it better (margin: {value['pearson_margin']:+.2f}). Characters are drawn by the package itself.",
+            f"foretells it better (margin: {value['pearson_margin']:+.2f}). Characters are drawn by the package "
+            "itself, and seen as 16 × 16 pixels.",
         ),
         (
             Figure(
