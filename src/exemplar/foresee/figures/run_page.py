@@ -36,7 +36,11 @@ def plot_run(found: Evaluated, scored: Correlations) -> str:
         for end in (-scored.ceiling, scored.ceiling):
             bars.axvline(end, color=QUIET, linestyle=":", linewidth=1)
     bars.set(
-        yticks=place, yticklabels=[name.replace("_", " ") for name in names], xlim=(-1, 1), xlabel="Pearson correlation"
+        yticks=place,
+        yticklabels=[name.replace("_", " ") for name in names],
+        xlim=(-1, 1),
+        xticks=(-1, -0.5, 0, 0.5, 1),
+        xlabel="Pearson correlation",
     )
     if names:
         best = scored.best
