@@ -17,7 +17,7 @@ from exemplar.foresee.labelling import POLICIES, check_budget, labelling_order
 from exemplar.foresee.photos import Photos, load_photos
 from exemplar.foresee.posteriors import expected_confusion
 from exemplar.foresee.predictor import GeneralizationPredictor
-from exemplar.foresee.ready import load_ready
+from exemplar.foresee.ready import find_ready
 from exemplar.foresee.single_tasks import FewShotTask
 from exemplar.records import Score, Scores
 from exemplar.report.how_made import how_made
@@ -124,7 +124,7 @@ def check_photos(
     check_run(place, **about)
     photos, task = encode_photos(folder, space, device)
     setting = "supervised" if task.queries is None else "semi"
-    ready = GeneralizationPredictor.load(predictor) if predictor else load_ready(str(space), setting)
+    ready = GeneralizationPredictor.load(predictor) if predictor else find_ready(str(space), setting)
     outlook = find_outlook(task, ready, min(budget, task.n_queries), policy, seed)
     warnings = (*photos.warnings, *outlook.warnings)
     data = {"photos": seeds.digest(task.support, task.labels, task.queries if task.queries is not None else 0)}
@@ -151,7 +151,7 @@ def suggest_labels(folder: Path | str, space: Any, budget: int, policy: str, *, 
         raise unknown("policy", policy, POLICIES)
     photos, task = encode_photos(folder, space, device)
     check_budget(budget, task.n_queries)
-    ready = load_ready(str(space), "semi")
+    ready = find_ready(str(space), "semi")
     outlook = find_outlook(task, ready, budget, policy, seed)
     values = as_values(outlook, photos)
     kept = {name: values[name] for name in ("label_next", "expected_accuracy", "expected_after_labelling", "classes")}

@@ -31,6 +31,11 @@ def load_ready(space: str, setting: str) -> GeneralizationPredictor | None:
     return GeneralizationPredictor.load(path) if path.is_file() else None
 
 
+def find_ready(space: str, setting: str) -> GeneralizationPredictor | None:
+    """That of this setting, or else the one for labelled samples alone, which looks at no others."""
+    return load_ready(space, setting) or load_ready(space, "supervised")
+
+
 def make_ready(space: str, setting: str, *, device: str = "auto") -> GeneralizationPredictor:
     """As the ones that ship were made: `python -m exemplar.foresee.ready` writes them all."""
     return GeneralizationPredictor.fit(

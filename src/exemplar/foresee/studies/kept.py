@@ -1,31 +1,27 @@
-"""The room's kept results: its studies on new classes of CIFAR-FS and of FC100, with the statements of the paper judged."""
+"""The room's kept results: its studies on new classes of CIFAR-FS, with the statements of the paper judged."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from exemplar import seeds
 from exemplar.foresee.banks import FeatureBank, encode_bank, join_banks
 from exemplar.foresee.studies.curves import CURVES, compute_curves, curve_scores
 from exemplar.foresee.studies.labelling import compute_labelling
-from exemplar.foresee.studies.prediction import ASKED, compute_predictions, other_domain
+from exemplar.foresee.studies.prediction import ASKED, compute_predictions
 from exemplar.foresee.studies.statements import (
     CURVE_STATEMENTS,
-    IMBALANCE_STATEMENTS,
     LABELLING_STATEMENTS,
     THRESHOLD_STATEMENTS,
     Statement,
     judge,
 )
 from exemplar.foresee.studies.thresholds import compute_thresholds
-from exemplar.foresee.tasks import TaskConfig
-from exemplar.images.catalogue import load
 from exemplar.records import Score, Scores
 from exemplar.rooms import KeptResult, Number
 from exemplar.runs import Run
 
-WRN, DENSENET = ("wrn28-4-cifar-fs", "cifar-fs", "test"), ("densenet-fc100", "fc100", "test")
-N_TASKS, N_TASKS_OTHER = 1_024, 512  # per point; the paper has 10,000
+WRN = ("wrn28-4-cifar-fs", "cifar-fs", "test")
+N_TASKS = 1_024  # per point; the paper has 10,000
 PLACE = "Bontonou et al. 2021"
 BACKBONES = (
     "The backbones are not the paper's (WRN-28-10 on mini-ImageNet, DenseNet on tiered-ImageNet, 84 px), whose features can be "
@@ -57,15 +53,6 @@ def _curves(which: tuple[str, str, str], names: Sequence[str], n_tasks: int) -> 
     return compute
 
 
-def imbalance_result(run: Run, seed: int) -> Scores:
-    scores = curve_scores(compute_curves(CURVES["imbalance"], run, novel_bank(WRN), N_TASKS, seed))
-    return save(run, scores, IMBALANCE_STATEMENTS)
-
-
-def neighbours_result(run: Run, seed: int) -> Scores:
-    return save(run, curve_scores(compute_curves(CURVES["neighbours"], run, novel_bank(WRN), N_TASKS, seed)), ())
-
-
 def thresholds_result(run: Run, seed: int) -> Scores:
     return save(run, compute_thresholds(run, novel_bank(WRN), 2_000, seed)[0], THRESHOLD_STATEMENTS)
 
@@ -75,16 +62,9 @@ def labelling_result(run: Run, seed: int) -> Scores:
 
 
 def prediction_result(run: Run, seed: int) -> Scores:
-    """Splits of all 36 classes that the backbone has not seen; then other features and other images."""
+    """Splits of all 36 classes that the backbone has not seen."""
     bank = join_banks([novel_bank(("wrn28-4-cifar-fs", "cifar-fs", "val")), novel_bank(WRN)])
-    scores = compute_predictions(run, bank, ASKED, seed)
-    photos = load("cifar-fs", "test").sample(20, 60, rng=seeds.rng("foresee elsewhere", seed))
-    other = encode_bank("efficientnet-lite0/head", photos, None)
-    scores += other_domain(bank, other, ASKED[0], "EfficientNet-lite0 features of CIFAR-FS", seed)
-    drawings = encode_bank("protonet-omniglot-s0", "omniglot", "weak-test")
-    few = TaskConfig(5, 5, 15, "semi")  # a character has 20 drawings
-    scores += other_domain(bank, drawings, few, "drawings of Omniglot, protonet-omniglot-s0", seed)
-    table = Scores.collect(scores)
+    table = Scores.collect(compute_predictions(run, bank, ASKED, seed))
     run.save(table)
     return table
 
@@ -95,35 +75,9 @@ KEPT = {
         title="Which measures foretell how well a few-shot classifier will do?",
         text=f"CIFAR-FS test classes in the shipped wrn28-4-cifar-fs, {N_TASKS:,} tasks per point (Figures 2, 4, 5, 9 and A1). "
         "`holds` is 1 where a statement of the paper holds here; correlations are signed, and compared in the "
-        "direction a measure was "
-        "meant to have. Intervals are over classes. The noise ceiling bounds measures that do not see the scored samples: "
-        f"confidence, margin and agreement do see them. {BACKBONES}",
+        "direction a measure was meant to have. Intervals are over classes. The noise ceiling bounds measures that do not see "
+        f"the scored samples: confidence, margin and agreement do see them. {BACKBONES}",
         compute=_curves(WRN, MAIN, N_TASKS),
-        data=(("cifar-fs", "test"),),
-        quick=False,
-    ),
-    "foresee-correlations-fc100": KeptResult(
-        title="The same on classes whose superclasses the backbone has not seen",
-        text=f"FC100 test classes in the shipped densenet-fc100, {N_TASKS_OTHER:,} tasks per point: in CIFAR-FS every "
-        "superclass of a test "
-        f"class also occurs in training, here none does. {BACKBONES}",
-        compute=_curves(DENSENET, MAIN, N_TASKS_OTHER),
-        data=(("fc100", "test"),),
-        quick=False,
-    ),
-    "foresee-imbalance": KeptResult(
-        title="Measures where classes have unequally many unlabelled samples",
-        text=f"CIFAR-FS test classes in wrn28-4-cifar-fs, {N_TASKS:,} tasks per point (Figure 8): p is the share of "
-        "one class among "
-        "the unlabelled samples. A measure is called robust that keeps three quarters of its balanced correlation.",
-        compute=imbalance_result,
-        data=(("cifar-fs", "test"),),
-        quick=False,
-    ),
-    "foresee-neighbours": KeptResult(
-        title="Measures and the number of neighbours in the graph",
-        text=f"CIFAR-FS test classes in wrn28-4-cifar-fs, {N_TASKS:,} tasks per point (Figure A2).",
-        compute=neighbours_result,
         data=(("cifar-fs", "test"),),
         quick=False,
     ),
@@ -151,14 +105,12 @@ KEPT = {
     "foresee-prediction": KeptResult(
         title="Is accuracy predicted on classes that the predictor has not seen?",
         text="The 36 validation and test classes of CIFAR-FS in wrn28-4-cifar-fs, 20 random splits: calibrated on 16 "
-        "classes, asked "
-        "about 384 tasks of the other 20. Intervals of the scores are over splits. `explained_share`: of the error that always "
-        "predicting the mean makes beyond the noise of counting, the share that is gone. `coverage_90`: how often the accuracy "
-        "lies in its 90 % interval, on average over splits, and in the worst tenth of them. `elsewhere`: the same predictor "
-        "asked about other features and other images; what counts there is that it calls them unlike its own. Which measures "
-        "the ridge sees, and its penalty, were set once and are the same everywhere.",
+        "classes, asked about 384 tasks of the other 20. Intervals of the scores are over splits. `explained_share`: of the "
+        "error that always predicting the mean makes beyond the noise of counting, the share that is gone. `coverage_90`: how often the accuracy "
+        "lies in its 90 % interval, on average over splits, and in the worst tenth of them. Which measures the ridge sees, and "
+        "its penalty, were set once and are the same everywhere.",
         compute=prediction_result,
-        data=(("cifar-fs", "val"), ("cifar-fs", "test"), ("omniglot", "weak-test")),
+        data=(("cifar-fs", "val"), ("cifar-fs", "test")),
         quick=False,
     ),
     "foresee-labelling": KeptResult(
