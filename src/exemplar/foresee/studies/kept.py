@@ -106,7 +106,8 @@ KEPT = {
         title="Is accuracy predicted on classes that the predictor has not seen?",
         text="The 36 validation and test classes of CIFAR-FS in wrn28-4-cifar-fs, 20 random splits: calibrated on 16 "
         "classes, asked about 384 tasks of the other 20. Intervals of the scores are over splits. `explained_share`: of the "
-        "error that always predicting the mean makes beyond the noise of counting, the share that is gone. `coverage_90`: how often the accuracy "
+        "error that always predicting the mean makes beyond the noise of counting, the share that is gone. "
+        "`coverage_90`: how often the accuracy "
         "lies in its 90 % interval, on average over splits, and in the worst tenth of them. Which measures the ridge sees, and "
         "its penalty, were set once and are the same everywhere.",
         compute=prediction_result,
