@@ -96,7 +96,8 @@ def score_left_out(task: FewShotTask) -> Score | None:
 def _after(predictor: GeneralizationPredictor, task: FewShotTask, now: float, budget: int) -> float:
     """As accuracy grew with labels on the calibration classes, from what is expected now."""
     odds = np.log(np.clip(now, 0.01, 0.99) / (1 - np.clip(now, 0.01, 0.99)))
-    return float(1 / (1 + np.exp(-odds - predictor.growth * np.log1p(budget / len(task.labels)))))
+    after = float(1 / (1 + np.exp(-odds - predictor.growth * np.log1p(budget / len(task.labels)))))
+    return max(now, after)
 
 
 def check_photos(
