@@ -201,9 +201,11 @@ def test_a_study_resumes_judges_statements_and_makes_a_page(exemplar, tmp_path):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", ["supervised", "semi", "unsupervised", "imbalance", "neighbours", "labelling"])
+@pytest.mark.parametrize(
+    "name", ["supervised", "semi", "unsupervised", "imbalance", "neighbours", "labelling", "prediction"]
+)
 def test_every_study_runs_on_features_of_ones_own(tmp_path, name):
-    done = ex.foresee.study(name, features=make_bank(16, 320), tasks=64, out=tmp_path / name, engine="here")
+    done = ex.foresee.study(name, features=make_bank(20, 320), tasks=64, out=tmp_path / name, engine="here")
     assert done.page is not None and "<svg" in (tmp_path / name / "figure.svg").read_text()
 
 

@@ -20,12 +20,19 @@ def test_examples_at_the_door_are_true() -> None:
 
 
 def test_the_room_describes_itself() -> None:
-    kept = {f"foresee-{name}" for name in ("correlations", "thresholds", "prediction", "labelling")}
+    kept = {f"foresee-{name}" for name in ("correlations", "thresholds", "labelling")}
     assert set(ROOM.results()) == kept
     assert list(ROOM.agents()) == [row["name"] for row in ex.foresee.list_agents()["agents"]]
-    assert {"supervised", "semi", "unsupervised", "imbalance", "neighbours", "thresholds", "labelling"} == set(
-        ROOM.studies()
-    )
+    assert {
+        "supervised",
+        "semi",
+        "unsupervised",
+        "imbalance",
+        "neighbours",
+        "thresholds",
+        "labelling",
+        "prediction",
+    } == set(ROOM.studies())
 
 
 @pytest.mark.long

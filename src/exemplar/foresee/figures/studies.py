@@ -10,6 +10,7 @@ from matplotlib.figure import Figure as Plot
 from exemplar.foresee.indicators import MEASURES
 from exemplar.foresee.labelling import POLICIES
 from exemplar.foresee.studies.curves import Curve
+from exemplar.records import Score
 from exemplar.report.figures import HUES, INK, QUIET, as_svg, styled
 
 COLOURS = dict(zip(MEASURES, (*HUES, *HUES), strict=False))
@@ -76,6 +77,24 @@ def plot_rates(found: dict[str, np.ndarray]) -> str:
             xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), title=measure.replace("_", " "), xlabel="easy tasks called hard"
         )
     plot.axes[0].set_ylabel("hard tasks called hard")
+    return as_svg(plot)
+
+
+@styled
+def plot_prediction(scores: Sequence[Score]) -> str:
+    """Errors of predicted accuracy beside those of the mean, and the coverage of intervals. As SVG."""
+    plot = Plot(figsize=(7.4, 3.0), layout="constrained")
+    errors, coverage = plot.subplots(1, 2)
+    panels = ((errors, ("absolute_error", "absolute_error_of_the_mean")), (coverage, ("coverage_90",)))
+    for axis, names in panels:
+        shown = [score for score in scores if score.name in names]
+        for at, score in enumerate(shown):
+            axis.plot((at, at), score.ci95, color=INK, linewidth=1.6)
+            axis.plot([at], [score.value], "o", color=HUES[0], markersize=6)
+        axis.set(xticks=range(len(shown)), xticklabels=[score.agent for score in shown], xlim=(-0.6, len(shown) - 0.4))
+    errors.set(ylabel="mean absolute error", ylim=(0, None))
+    coverage.axhline(0.9, color=QUIET, linestyle="--", linewidth=1)
+    coverage.set(ylabel="coverage of 90 % intervals", ylim=(0.7, 1))
     return as_svg(plot)
 
 

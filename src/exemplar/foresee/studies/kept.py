@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from exemplar.foresee.banks import FeatureBank, encode_bank, join_banks
+from exemplar.foresee.banks import FeatureBank, encode_bank
 from exemplar.foresee.studies.curves import CURVES, compute_curves, curve_scores
 from exemplar.foresee.studies.labelling import compute_labelling
-from exemplar.foresee.studies.prediction import ASKED, compute_predictions
 from exemplar.foresee.studies.statements import (
     CURVE_STATEMENTS,
     LABELLING_STATEMENTS,
@@ -61,14 +60,6 @@ def labelling_result(run: Run, seed: int) -> Scores:
     return save(run, compute_labelling(run, novel_bank(WRN), 2_000, seed)[0], LABELLING_STATEMENTS)
 
 
-def prediction_result(run: Run, seed: int) -> Scores:
-    """Splits of all 36 classes that the backbone has not seen."""
-    bank = join_banks([novel_bank(("wrn28-4-cifar-fs", "cifar-fs", "val")), novel_bank(WRN)])
-    table = Scores.collect(compute_predictions(run, bank, ASKED, seed))
-    run.save(table)
-    return table
-
-
 MAIN = ("supervised", "semi", "unsupervised")
 KEPT = {
     "foresee-correlations": KeptResult(
@@ -100,18 +91,6 @@ KEPT = {
             ("absolute_error", "always the mean"): Number(0.0414, f"{PLACE}, Section 5.7"),
         },
         data=(("cifar-fs", "test"),),
-        quick=False,
-    ),
-    "foresee-prediction": KeptResult(
-        title="Is accuracy predicted on classes that the predictor has not seen?",
-        text="The 36 validation and test classes of CIFAR-FS in wrn28-4-cifar-fs, 20 random splits: calibrated on 16 "
-        "classes, asked about 384 tasks of the other 20. Intervals of the scores are over splits. `explained_share`: of the "
-        "error that always predicting the mean makes beyond the noise of counting, the share that is gone. "
-        "`coverage_90`: how often the accuracy "
-        "lies in its 90 % interval, on average over splits, and in the worst tenth of them. Which measures the ridge sees, and "
-        "its penalty, were set once and are the same everywhere.",
-        compute=prediction_result,
-        data=(("cifar-fs", "val"), ("cifar-fs", "test")),
         quick=False,
     ),
     "foresee-labelling": KeptResult(

@@ -32,6 +32,7 @@ class SplitJob:
     fingerprint: str
     task: TaskConfig
     n_calibrated: int
+    n_asked: int
     number: int
     seed: int
 
@@ -67,19 +68,27 @@ def do_split(job: SplitJob) -> dict[str, Any]:
     order = rng.permutation(bank.n_classes)
     known, new = bank.only(order[: job.n_calibrated]), bank.only(order[job.n_calibrated :])
     predictor = fit_for(known, job.task, job.number)
-    found = ask_tasks(predictor, new, job.task, N_ASKED, job.number)
+    found = ask_tasks(predictor, new, job.task, job.n_asked, job.number)
     # the best constant interval: the narrowest that holds 90 % of accuracies on the calibration classes
-    seen = np.sort(evaluate_tasks(known, job.task, N_ASKED, Recipe(), seed=job.number + 1).performance)
+    seen = np.sort(evaluate_tasks(known, job.task, job.n_asked, Recipe(), seed=job.number + 1).performance)
     n_in = int(np.ceil(LEVEL * len(seen)))
     return found | {"constant": float((seen[n_in - 1 :] - seen[: len(seen) - n_in + 1]).min())}
 
 
 def compute_predictions(
-    run: Run, bank: FeatureBank, tasks: Sequence[TaskConfig], seed: int, *, n_splits: int = N_SPLITS
+    run: Run,
+    bank: FeatureBank,
+    tasks: Sequence[TaskConfig],
+    seed: int,
+    *,
+    n_splits: int = N_SPLITS,
+    n_asked: int = N_ASKED,
 ) -> list[Score]:
     """Scores over random splits of the bank's classes, four ninths of them calibrated on."""
     path, n_known = keep_bank(run, bank), max(10, round(bank.n_classes * 4 / 9))
-    jobs = [SplitJob(path, bank.fingerprint, task, n_known, k, seed) for task in tasks for k in range(n_splits)]
+    jobs = [
+        SplitJob(path, bank.fingerprint, task, n_known, n_asked, k, seed) for task in tasks for k in range(n_splits)
+    ]
     done = run.map(do_split, jobs, label="splits")
     drop_bank(run)
     scores = []
