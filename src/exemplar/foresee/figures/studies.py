@@ -1,0 +1,121 @@
+"""Figures of studies: correlations along an axis, rates of thresholds, accuracy after labelling."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib.figure import Figure as Plot
+
+from exemplar.foresee.indicators import MEASURES
+from exemplar.foresee.labelling import POLICIES
+from exemplar.foresee.studies.curves import Curve
+from exemplar.records import Score
+from exemplar.report.figures import HUES, INK, QUIET, as_svg, styled
+
+COLOURS = dict(zip(MEASURES, (*HUES, *HUES), strict=False))
+HIDDEN = ("confidence_log",)  # the same curve as confidence, upside down
+
+
+@styled
+def plot_curves(curves: Sequence[Curve]) -> str:
+    """Correlations in the direction a measure was meant to have; below, the accuracies behind them (Figure A1). As SVG."""
+    plot = Plot(figsize=(3.3 * len(curves) + 2.2, 5.4), layout="constrained")
+    axes = plot.subplots(2, len(curves), height_ratios=(2.2, 1), sharex="col", sharey="row", squeeze=False)
+    for column, curve in enumerate(curves):
+        top, bottom = axes[0, column], axes[1, column]
+        x = [point.x for point in curve.panel.points]
+        names = [name for name in MEASURES if any(name in one.pearson for one in curve.found) and name not in HIDDEN]
+        for name in names:
+            known = [(at, one.pearson[name]) for at, one in zip(x, curve.found, strict=True) if name in one.pearson]
+            better = MEASURES[name].better
+            value = [better * score.value for _, score in known]
+            ends = np.sort(np.array([[better * end for end in score.ci95] for _, score in known]), axis=1)
+            style = "-" if MEASURES[name].paper else "--"
+            top.plot(
+                [at for at, _ in known],
+                value,
+                style,
+                marker="o",
+                markersize=4,
+                color=COLOURS[name],
+                label=name.replace("_", " "),
+            )
+            top.fill_between(
+                [at for at, _ in known], ends[:, 0], ends[:, 1], color=COLOURS[name], alpha=0.08, linewidth=0
+            )
+        top.plot(x, [one.ceiling for one in curve.found], ":", color=QUIET, label="noise ceiling")
+        top.axhline(0, color=QUIET, linewidth=0.8)
+        top.set(title=curve.panel.title, ylim=(-0.5, 1.02))
+        means = [one.performance for one in curve.found]
+        bottom.plot(x, [mean.value for mean in means], "-o", color=INK, markersize=4)
+        bottom.fill_between(
+            x, [m.ci95[0] for m in means], [m.ci95[1] for m in means], color=INK, alpha=0.12, linewidth=0
+        )
+        bottom.set(xlabel=curve.panel.axis, ylim=(0, 1.02))
+    axes[0, 0].set_ylabel("correlation, as meant")
+    axes[1, 0].set_ylabel(curves[0].found[0].performance.name.replace("_", " "))
+    handles = {
+        label: handle for axis in axes[0] for handle, label in zip(*axis.get_legend_handles_labels(), strict=True)
+    }
+    plot.legend(handles.values(), handles.keys(), loc="outside right upper", fontsize=9)
+    return as_svg(plot)
+
+
+@styled
+def plot_rates(found: dict[str, np.ndarray]) -> str:
+    """Each random half: where a threshold was chosen (open) and what it does on the other classes (filled). As SVG."""
+    plot = Plot(figsize=(3.1 * max(1, len(found)), 3.1), layout="constrained")
+    for axis, (measure, rates) in zip(
+        plot.subplots(1, len(found), sharey=True, squeeze=False)[0], found.items(), strict=True
+    ):
+        for chosen, other in rates:
+            axis.plot([chosen[0], other[0]], [chosen[1], other[1]], "-", color=QUIET, linewidth=0.8)
+            axis.plot(*chosen, "o", color=INK, markerfacecolor="white", markersize=6)
+            axis.plot(*other, "o", color=HUES[0], markersize=5)
+        axis.set(
+            xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), title=measure.replace("_", " "), xlabel="easy tasks called hard"
+        )
+    plot.axes[0].set_ylabel("hard tasks called hard")
+    return as_svg(plot)
+
+
+@styled
+def plot_prediction(scores: Sequence[Score]) -> str:
+    """Errors of predicted accuracy beside those of the mean, and the coverage of intervals. As SVG."""
+    plot = Plot(figsize=(7.4, 3.0), layout="constrained")
+    errors, coverage = plot.subplots(1, 2)
+    panels = ((errors, ("absolute_error", "absolute_error_of_the_mean")), (coverage, ("coverage_90",)))
+    for axis, names in panels:
+        shown = [score for score in scores if score.name in names]
+        for at, score in enumerate(shown):
+            axis.plot((at, at), score.ci95, color=INK, linewidth=1.6)
+            axis.plot([at], [score.value], "o", color=HUES[0], markersize=6)
+        axis.set(xticks=range(len(shown)), xticklabels=[score.agent for score in shown], xlim=(-0.6, len(shown) - 0.4))
+    errors.set(ylabel="mean absolute error", ylim=(0, None))
+    coverage.axhline(0.9, color=QUIET, linestyle="--", linewidth=1)
+    coverage.set(ylabel="coverage of 90 % intervals", ylim=(0.7, 1))
+    return as_svg(plot)
+
+
+@styled
+def plot_labelling(found: dict[str, np.ndarray], budgets: Sequence[int]) -> str:
+    """Accuracy by number of labels: on what remains, and on held-out samples; below, gains over random labels. As SVG."""
+    plot = Plot(figsize=(8.4, 5.4), layout="constrained")
+    axes = plot.subplots(2, 2, sharex=True, sharey="row", height_ratios=(1.4, 1))
+    for side, title in enumerate(("samples that remain unlabelled", "held-out samples")):
+        for policy, colour in zip(POLICIES, (HUES[0], HUES[1], HUES[2], INK), strict=True):
+            values = found[policy][:, :, side]
+            axes[0, side].plot(budgets, values.mean(axis=0), "-o", color=colour, markersize=4, label=policy)
+            if policy != "random":
+                gain = values - found["random"][:, :, side]
+                mean, reach = gain.mean(axis=0), 1.96 * gain.std(axis=0, ddof=1) / np.sqrt(len(gain))
+                axes[1, side].plot(budgets, mean, "-o", color=colour, markersize=4)
+                axes[1, side].fill_between(budgets, mean - reach, mean + reach, color=colour, alpha=0.15, linewidth=0)
+        axes[0, side].set_title(title)
+        axes[1, side].axhline(0, color=QUIET, linewidth=0.8)
+        axes[1, side].set_xlabel("labelled samples")
+    axes[0, 0].set_ylabel("accuracy")
+    axes[1, 0].set_ylabel("gain over random")
+    axes[0, 0].legend(fontsize=9)
+    return as_svg(plot)

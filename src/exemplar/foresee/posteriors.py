@@ -1,0 +1,49 @@
+"""Probabilities that agree with a predicted accuracy, and the confusions to expect from them."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import softmax
+
+from exemplar.foresee.indicators.left_out import left_out_scores
+from exemplar.foresee.views import TaskView
+
+COLD, HOT = 1e-3, 1e3  # temperatures
+
+
+def matched_posterior(scores: np.ndarray, accuracy: float) -> np.ndarray:
+    """(n, ways): softmax of scores (n, ways) at the temperature at which the mean largest probability is the accuracy; at
+    chance, or at 1, the flattest and the sharpest there are."""
+
+    def surplus(log_temperature: float) -> float:
+        return float(softmax(scores / np.exp(log_temperature), axis=1).max(axis=1).mean()) - accuracy
+
+    ends = np.log(COLD), np.log(HOT)
+    if surplus(ends[0]) <= 0:
+        found = ends[0]
+    elif surplus(ends[1]) >= 0:
+        found = ends[1]
+    else:
+        found = brentq(surplus, *ends, xtol=1e-6)
+    return np.asarray(softmax(scores / np.exp(found), axis=1))
+
+
+def expected_confusion(view: TaskView, accuracy: float) -> np.ndarray:
+    """(ways, ways), rows sum to 1: from the queries, whose posterior says which class each may belong to; where there are none,
+    from the labelled samples, each left out in turn (one sample of a class alone: as it was trained)."""
+    n = view.n_ways
+    if view.raw_queries is not None:
+        p = matched_posterior(view.query_log_p[0].double().numpy(), accuracy)
+        named = np.eye(n)[p.argmax(axis=1)]
+        joint = p.T @ named  # expected number of samples of each class that get each name
+    else:
+        scores = (
+            left_out_scores(view)[0].double().numpy()
+            if view.least_shots > 1
+            else view.support_log_p[0].double().numpy()
+        )
+        p = matched_posterior(scores, accuracy)
+        joint = np.eye(n)[view.labels[0].numpy()].T @ p
+    joint = joint + 1e-9
+    return np.asarray(joint / joint.sum(axis=1, keepdims=True))

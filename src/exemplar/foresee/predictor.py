@@ -1,0 +1,332 @@
+"""A predictor of accuracy: it learns on classes with many samples which measures foretell accuracy, and how wrong they are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from exemplar import engine, seeds
+from exemplar.errors import UserError
+from exemplar.foresee.banks import FeatureBank, find_bank
+from exemplar.foresee.calibration import Calibrated, Design, Group, calibrate
+from exemplar.foresee.evaluating import Evaluated, Recipe, evaluate_tasks
+from exemplar.foresee.indicators import available_measures, compute_measures
+from exemplar.foresee.labelling import check_budget, labelling_order
+from exemplar.foresee.posteriors import expected_confusion, matched_posterior
+from exemplar.foresee.single_tasks import FewShotTask
+from exemplar.foresee.tasks import TaskConfig
+from exemplar.runs import read_json, write_json
+
+SUPERVISED = (
+    "lr_loss",
+    "similarity",
+    "davies_bouldin",
+    "egv",
+    "loo_ridge",
+    "loo_ridge_margin",
+    "loo_nearest_mean",
+    "h_score",
+)
+SEMI = (
+    "lr_loss",
+    "similarity",
+    "confidence",
+    "margin",
+    "davies_bouldin",
+    "egv",
+    "agreement",
+    "loo_ridge",
+    "loo_ridge_margin",
+    "h_score",
+)
+N_SCORED = 50  # queries per class behind an accuracy, where none are given
+VERSION = 1
+
+
+@dataclass(frozen=True)
+class PredictorConfig:
+    """For which tasks: ways, shots and queries per class from the first to the second number of each pair; setting: supervised
+    or semi. n_tasks: that the ridge is fitted to; n_groups: random groups of classes to hold out, n_held_out tasks of each."""
+
+    ways: tuple[int, int] = (5, 5)
+    shots: tuple[int, int] = (5, 5)
+    queries: tuple[int, int] = (30, 30)
+    setting: str = "semi"
+    n_tasks: int = 768
+    n_groups: int = 8
+    n_held_out: int = 128
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.setting not in ("supervised", "semi"):
+            raise UserError(f"A predictor is for supervised or semi-supervised tasks, not {self.setting!r}.")
+        for name in ("ways", "shots", "queries"):
+            low, high = getattr(self, name)
+            if not 1 <= low <= high:
+                raise UserError(
+                    f"{name} must be a number, or a range from a smaller to a larger one, got {low} and {high}."
+                )
+
+    @property
+    def varying(self) -> tuple[str, ...]:
+        names = ("ways", "shots") if self.setting == "supervised" else ("ways", "shots", "queries")
+        return tuple(name for name in names if getattr(self, name)[0] < getattr(self, name)[1])
+
+    def draw(self, n: int, regime: str, rng: np.random.Generator) -> list[TaskConfig]:
+        """Configurations from the ranges, evenly in logarithms; one where nothing varies."""
+        low = 1 if regime == "one shot" else max(2, self.shots[0])
+        shots = (1, 1) if regime == "one shot" else (low, max(low, self.shots[1]))
+        fixed = all(pair[0] == pair[1] for pair in (self.ways, shots, self.queries))
+        made = []
+        for _ in range(1 if fixed else n):
+            ways, k, queries = (_between(pair, rng) for pair in (self.ways, shots, self.queries))
+            made.append(TaskConfig(ways, k, N_SCORED if self.setting == "supervised" else queries, self.setting))
+        return made
+
+    @property
+    def regimes(self) -> tuple[str, ...]:
+        one = ("one shot",) if self.shots[0] == 1 else ()
+        return (*one, "several shots") if self.shots[1] > 1 else one
+
+
+@dataclass(frozen=True, eq=False)
+class GeneralizationPredictor:
+    """models: for one shot and for several; growth: how much the log odds of being right grow per log of labelled samples;
+    source: what it was calibrated on. Make one with `fit` or `load`."""
+
+    config: PredictorConfig
+    models: Mapping[str, Calibrated]
+    growth: float
+    source: str
+
+    @classmethod
+    def fit(
+        cls,
+        bank: Any,
+        *,
+        ways: Any = 5,
+        shots: Any = 5,
+        queries: Any = 30,
+        setting: str = "semi",
+        seed: int = 0,
+        **more: int,
+    ) -> GeneralizationPredictor:
+        """Learn from a bank of features of classes that its encoder was not trained on.
+
+        bank: anything `run` takes as features; ways, shots, queries: a number, or a (lowest, highest) pair of them.
+        """
+        asked: dict[str, Any] = {"setting": setting, "seed": seed, **more}
+        config = PredictorConfig(_pair(ways), _pair(shots), _pair(queries), **asked)
+        found = find_bank(bank)
+        _check_bank(found, config)
+        with engine.one_thread():
+            models = {regime: _calibrate(found, config, regime) for regime in config.regimes}
+            growth = _growth(found, config)
+        return cls(config, models, growth, f"{found.source}, {found.n_classes} classes")
+
+    def predict(self, task: FewShotTask) -> float:
+        """Expected accuracy on samples like the task's queries."""
+        model, base = self._base(task)
+        return float(model.ridge.predict(base)[0])
+
+    def interval(self, task: FewShotTask, level: float = 0.9) -> tuple[float, float]:
+        """Where the accuracy on the queries (on 50 new samples per class, where there are none) lies with this probability."""
+        if not 0 < level < 1:
+            raise UserError(f"The level must lie between 0 and 1, got {level}.")
+        model, base = self._base(task)
+        lo, hi = model.interval(base, self.n_scored(task), level)
+        return float(lo[0]), float(hi[0])
+
+    def n_scored(self, task: FewShotTask) -> int:
+        return task.n_queries if self.config.setting == "semi" else N_SCORED * task.n_ways
+
+    def find_warnings(self, task: FewShotTask) -> list[str]:
+        """Why not to believe a prediction: numbers outside of what it was calibrated for, or a task unlike all of it."""
+        said, numbers = [], {"ways": task.n_ways, "shots": _shots(task), "queries": task.n_queries / task.n_ways}
+        for name in ("ways", "shots", "queries") if self.config.setting == "semi" else ("ways", "shots"):
+            low, high = getattr(self.config, name)
+            if not low * 0.99 <= numbers[name] <= high * 1.01:
+                said.append(
+                    f"The predictor was calibrated for {low} to {high} {name}, this task has {numbers[name]:.3g}."
+                )
+        model, base = self._base(task)
+        far = float(model.ridge.distance(base)[0])
+        if far > model.farthest:
+            said.append(
+                f"This task is unlike anything the predictor was calibrated on ({self.source}): its measures lie "
+                f"{far:.1f} standard "
+                f"deviations out, where 99 % of tasks stay within {model.farthest:.1f}."
+            )
+        return said
+
+    def posterior(self, task: FewShotTask) -> np.ndarray:
+        """(q, ways): probabilities of the queries' classes, sharpened or flattened to agree with the predicted accuracy."""
+        if task.queries is None:
+            raise UserError("There are no unlabelled samples whose classes could be told: give some.")
+        log_p = self._view(task).query_log_p[0].double().numpy()
+        return matched_posterior(log_p, self.predict(task))
+
+    def per_class(self, task: FewShotTask) -> dict[str, float]:
+        """Expected accuracy of each class: of its samples, the share that will be named right."""
+        matrix = self.confusion(task)
+        return {name: float(matrix[k, k]) for k, name in enumerate(task.names)}
+
+    def confusion(self, task: FewShotTask) -> np.ndarray:
+        """(ways, ways): of each class's samples (rows), the share expected to be given each name (columns)."""
+        return expected_confusion(self._view(task), self.predict(task))
+
+    def label_next(self, task: FewShotTask, budget: int, policy: str = "cover") -> tuple[list[int], float]:
+        """Which queries to label, in order, and the accuracy to expect after as many labels at random."""
+        check_budget(budget, task.n_queries)
+        order = labelling_order(self._view(task), policy, budget, rng=seeds.rng("foresee label next", self.config.seed))
+        return order[0].tolist(), self.after(task, budget)
+
+    def after(self, task: FewShotTask, budget: int) -> float:
+        """Expected accuracy with so many more labelled samples, as it grew on the calibration classes."""
+        chance = 1 / task.n_ways
+        now = np.clip(self.predict(task), chance, 1 - 1e-3)
+        odds = np.log(now / (1 - now)) + self.growth * np.log1p(budget / len(task.labels))
+        return float(1 / (1 + np.exp(-odds)))
+
+    def save(self, path: Path | str) -> Path:
+        """A JSON file, whole or not at all."""
+        place = Path(path).expanduser()
+        models = {name: model.plain() for name, model in self.models.items()}
+        about = {"predictor": VERSION, "config": vars(self.config), "growth": self.growth, "source": self.source}
+        write_json(place, about | {"models": models})
+        return place
+
+    @classmethod
+    def load(cls, path: Path | str) -> GeneralizationPredictor:
+        place = Path(path).expanduser()
+        if not place.is_file():
+            raise UserError(f"there is no predictor {place}: make one with exemplar foresee fit")
+        at = read_json(place)
+        try:
+            if at["predictor"] != VERSION:
+                raise KeyError("predictor")
+            pairs = {name: tuple(at["config"][name]) for name in ("ways", "shots", "queries")}
+            config = PredictorConfig(**(at["config"] | pairs))
+            models = {name: Calibrated.of_plain(model) for name, model in at["models"].items()}
+            return cls(config, models, float(at["growth"]), str(at["source"]))
+        except (KeyError, TypeError, ValueError, AttributeError) as problem:
+            raise UserError(
+                f"{place} is no predictor of this version: make it again with exemplar foresee fit"
+            ) from problem
+
+    def _view(self, task: FewShotTask) -> Any:
+        if self.config.setting == "semi" and task.queries is None:
+            raise UserError(
+                "This predictor is for tasks with unlabelled samples, and there are none: use a supervised one."
+            )
+        seen = (
+            task if self.config.setting == "semi" else FewShotTask(task.support, task.labels, task.names, task.queries)
+        )
+        return seen.view(diffused=self.config.setting == "semi")
+
+    def _base(self, task: FewShotTask) -> tuple[Calibrated, np.ndarray]:
+        regime = "several shots" if int(task.counts.min()) > 1 else "one shot"
+        if regime not in self.models:
+            raise UserError(
+                f"The predictor was calibrated for {self.config.shots[0]} to {self.config.shots[1]} labelled samples "
+                "per class, "
+                f"this task has a class of {int(task.counts.min())}: fit another one."
+            )
+        model = self.models[regime]
+        with engine.one_thread(), torch.inference_mode():
+            measured = compute_measures(self._view(task), model.design.measures)
+        values = np.array([[float(measured[name][0]) for name in model.design.measures]])
+        if not np.isfinite(values).all():
+            name = model.design.measures[int(np.flatnonzero(~np.isfinite(values[0]))[0])]
+            raise UserError(
+                f"{name} has no value for this task, perhaps because samples are identical: remove duplicates."
+            )
+        queries = max(task.n_queries / task.n_ways, 1)
+        return model, model.design.base(values, task.n_ways, _shots(task), queries)
+
+
+def _shots(task: FewShotTask) -> float:
+    """Labelled samples per class: the geometric mean, where classes differ."""
+    return float(np.exp(np.log(task.counts).mean()))
+
+
+def _pair(value: Any) -> tuple[int, int]:
+    low, high = (value, value) if np.ndim(value) == 0 else value
+    return int(low), int(high)
+
+
+def _between(pair: tuple[int, int], rng: np.random.Generator) -> int:
+    low, high = pair
+    return (
+        int(np.clip(np.rint(np.exp(rng.uniform(np.log(low - 0.5), np.log(high + 0.5)))), low, high))
+        if low < high
+        else low
+    )
+
+
+def _group_size(bank: FeatureBank, config: PredictorConfig) -> int:
+    return max(config.ways[1], round(bank.n_classes * 3 / 8))
+
+
+def _check_bank(bank: FeatureBank, config: PredictorConfig) -> None:
+    most = config.ways[1]
+    if bank.n_classes < 2 * most:
+        raise UserError(
+            f"Calibrating {most}-way tasks on classes held out needs {2 * most} classes, the bank has "
+            f"{bank.n_classes}: give more, "
+            "or lower --ways."
+        )
+    needed = config.shots[1] + (N_SCORED if config.setting == "supervised" else config.queries[1])
+    if few := int((bank.counts < needed).sum()):
+        raise UserError(
+            f"{few} classes have fewer than the {needed} samples that tasks need: lower --shots or --queries, or "
+            "leave them out."
+        )
+
+
+def _tasks(
+    bank: FeatureBank, configs: list[TaskConfig], n: int, measures: tuple[str, ...], seed: int
+) -> list[Evaluated]:
+    each = -(-n // len(configs))
+    return [
+        evaluate_tasks(bank, task, each, Recipe(measures=measures), seed=seed + k) for k, task in enumerate(configs)
+    ]
+
+
+def _calibrate(bank: FeatureBank, config: PredictorConfig, regime: str) -> Calibrated:
+    rng = seeds.rng("foresee predictor", config.seed, regime)
+    there = available_measures(config.setting, 1 if regime == "one shot" else 2)
+    names = tuple(name for name in (SUPERVISED if config.setting == "supervised" else SEMI) if name in there)
+    varying = tuple(name for name in config.varying if not (regime == "one shot" and name == "shots"))
+    design, start = Design(names, varying), int(rng.integers(2**31))
+    n_configs = 48
+    everything = _tasks(bank, config.draw(n_configs, regime, rng), config.n_tasks, names, start)
+    groups = []
+    for number in range(config.n_groups):
+        order = rng.permutation(bank.n_classes)
+        size = _group_size(bank, config)
+        sides = bank.only(order[size:]), bank.only(order[:size])
+        seed = start + 1000 * (number + 1)
+        inside = _tasks(sides[0], config.draw(n_configs // 2, regime, rng), config.n_tasks // 3, names, seed)
+        outside = _tasks(sides[1], config.draw(n_configs // 2, regime, rng), config.n_held_out, names, seed + 500)
+        groups.append(Group(inside, outside))
+    return calibrate(design, everything, groups)
+
+
+def _growth(bank: FeatureBank, config: PredictorConfig) -> float:
+    """Change of the log odds of accuracy per change of the log of shots, in the middle of the ranges."""
+    ways, shots, queries = (
+        int(np.rint(np.sqrt(low * high))) for low, high in (config.ways, config.shots, config.queries)
+    )
+    scored = N_SCORED if config.setting == "supervised" else queries
+    odds = []
+    for k in (shots, 2 * shots):
+        task = TaskConfig(ways, k, min(scored, int(bank.counts.min()) - k), config.setting)
+        a = float(np.clip(evaluate_tasks(bank, task, 256, Recipe(), seed=config.seed).performance.mean(), 0.01, 0.99))
+        odds.append(np.log(a / (1 - a)))
+    return max(0.0, float((odds[1] - odds[0]) / np.log(2)))

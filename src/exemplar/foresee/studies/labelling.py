@@ -1,0 +1,125 @@
+"""Which samples to label (Figure 7): after a first training some unlabelled samples get their labels, and it trains again.
+
+Scored on the samples that remain unlabelled, as in the paper, which rewards removing the hard ones; and on a fixed held-out set
+of other samples, linked to the task's graph one way so that they change nothing in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from exemplar import engine, seeds, stats
+from exemplar.foresee.banks import FeatureBank
+from exemplar.foresee.evaluating import BLOCK, make_view
+from exemplar.foresee.graphs import GraphConfig, nearest_neighbours
+from exemplar.foresee.labelling import POLICIES, labelling_order
+from exemplar.foresee.studies.points import _load, drop_bank, keep_bank
+from exemplar.foresee.tasks import TaskConfig, Tasks, sample_tasks
+from exemplar.foresee.views import PAPER_GRAPH, TaskView
+from exemplar.records import Score
+from exemplar.runs import Run
+from exemplar.spaces.readouts import fit_logistic_adam
+
+SHARES = (0.04, 0.1, 0.2, 0.3, 0.4, 0.6, 0.8)  # of the unlabelled samples
+N_HELD_OUT = 25  # per class
+
+
+@dataclass(frozen=True)
+class LabellingJob:
+    path: str
+    fingerprint: str
+    task: TaskConfig
+    block: int
+    n_tasks: int
+    seed: int
+
+
+def budgets(task: TaskConfig) -> tuple[int, ...]:
+    return tuple(max(1, round(share * task.ways * task.queries)) for share in SHARES)
+
+
+def do_block(job: LabellingJob) -> dict[str, Any]:
+    """policy → (tasks, budgets, 2): accuracy on what remains, and on the held-out set."""
+    bank = _load(job.path, job.fingerprint)
+    with engine.one_thread():
+        drawn = TaskConfig(job.task.ways, job.task.shots, job.task.queries + N_HELD_OUT, "semi")
+        tasks = sample_tasks(bank.counts, drawn, job.n_tasks, rng=seeds.rng("foresee labelling", job.seed, job.block))
+        task, held_out, answers = _split(tasks, job.task)
+        rows = torch.from_numpy(bank.rows)
+        view = make_view(rows, task, PAPER_GRAPH, (job.seed, job.block))
+        others = one_way_features(view, rows[torch.from_numpy(held_out)])
+        truth = torch.from_numpy(task.truth)
+        found = {}
+        for policy in POLICIES:
+            order = labelling_order(view, policy, budgets(job.task)[-1], rng=view.rng(policy))
+            cells = [_label(view, order[:, :n], truth, others, torch.from_numpy(answers)) for n in budgets(job.task)]
+            found[policy] = np.stack(cells, axis=1)
+    return found
+
+
+def _split(tasks: Tasks, config: TaskConfig) -> tuple[Tasks, np.ndarray, np.ndarray]:
+    """The task proper, and rows and classes of its held-out samples: the last of each class."""
+    shape = (len(tasks), config.ways, config.queries + N_HELD_OUT)
+    parts = [np.split(part.reshape(shape), [config.queries], axis=2) for part in (tasks.queries, tasks.truth)]
+    (queries, held_out), (truth, answers) = ([one.reshape(len(tasks), -1) for one in part] for part in parts)
+    return Tasks(config, tasks.classes, tasks.support, tasks.labels, queries, truth), held_out, answers
+
+
+def one_way_features(view: TaskView, held_out: Tensor) -> Tensor:
+    """(tasks, h, d): held-out samples diffused through edges to their nearest neighbours in the task, whose own edges and
+    degrees stay as they are; as Eqs. 7 and 8 with κ = 1."""
+    graph: GraphConfig = view.graph
+    cosine = held_out @ view.samples.mT
+    value, place = cosine.topk(min(graph.neighbours, cosine.shape[2]), dim=2)
+    edges = torch.zeros_like(cosine).scatter_(2, place, value.clamp(min=0))
+    own = edges.sum(dim=2, keepdim=True).clamp(min=1e-30).rsqrt()
+    degree = nearest_neighbours(view._raw_gram, graph.neighbours).sum(dim=2)[:, None].clamp(min=1e-30).rsqrt()
+    return graph.weight * held_out + (edges * own * degree) @ view.samples
+
+
+def _label(view: TaskView, chosen: Tensor, truth: Tensor, held_out: Tensor, answers: Tensor) -> np.ndarray:
+    """(tasks, 2): accuracies after the chosen queries got their labels."""
+    wide = chosen[..., None].expand(-1, -1, view.n_features)
+    support = torch.cat([view.support, view.queries.gather(1, wide)], dim=1)
+    labels = torch.cat([view.labels, truth.gather(1, chosen)], dim=1)
+    fitted = fit_logistic_adam(support, labels, view.n_ways, rng=view.rng(f"labelled {chosen.shape[1]}"))
+    right = (view.score_queries(fitted).argmax(dim=2) == truth).double()
+    remains = torch.ones_like(right).scatter_(1, chosen, 0.0)
+    on_rest = (right * remains).sum(dim=1) / remains.sum(dim=1)
+    on_held_out = (fitted.predict(held_out) == answers).double().mean(dim=1)
+    return torch.stack([on_rest, on_held_out], dim=1).numpy()
+
+
+def compute_labelling(
+    run: Run, bank: FeatureBank, n_tasks: int, seed: int
+) -> tuple[list[Score], dict[str, np.ndarray]]:
+    """Scores by policy and budget, with paired differences from random; and policy → (tasks, budgets, 2)."""
+    task = TaskConfig(5, 1, 50, "semi")
+    path = keep_bank(run, bank)
+    sizes = [min(BLOCK, n_tasks - start) for start in range(0, n_tasks, BLOCK)]
+    jobs = [LabellingJob(path, bank.fingerprint, task, block, n, seed) for block, n in enumerate(sizes)]
+    done = run.map(do_block, jobs, label="tasks")
+    drop_bank(run)
+    found = {policy: np.concatenate([part[policy] for part in done]) for policy in POLICIES}
+    return labelling_scores(found, budgets(task)), found
+
+
+def labelling_scores(found: dict[str, np.ndarray], labels: Sequence[int]) -> list[Score]:
+    scores = []
+    for side, on in enumerate(("remaining", "held_out")):
+        for place, n in enumerate(labels):
+            concept = f"{n} labels"
+            for policy, values in found.items():
+                scores.append(
+                    Score.of(f"accuracy_{on}", stats.mean(values[:, place, side]), agent=policy, concept=concept)
+                )
+                if policy != "random":
+                    gain = values[:, place, side] - found["random"][:, place, side]
+                    scores.append(Score.of(f"gain_{on}", stats.mean(gain), agent=policy, concept=concept))
+    return scores

@@ -1,0 +1,128 @@
+"""Can easy tasks be told from hard ones (Figure 6), by a threshold that is chosen on some classes and used on others? And is
+confidence itself a prediction of accuracy (Section 5.7)?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from exemplar import seeds, stats
+from exemplar.foresee.banks import FeatureBank
+from exemplar.foresee.evaluating import Evaluated, Recipe
+from exemplar.foresee.indicators import MEASURES
+from exemplar.foresee.scores import over_classes
+from exemplar.foresee.studies.points import Point, drop_bank, evaluate_points
+from exemplar.foresee.tasks import TaskConfig
+from exemplar.records import Score
+from exemplar.runs import Run
+from exemplar.stats import weighted
+
+HARD = 0.8  # accuracy (adjusted Rand index where nothing is labelled) below which a task is hard
+SENSITIVITY = 0.81
+N_HALVES = 10
+JUDGED = {"supervised": ("lr_loss", 50), "unsupervised": ("davies_bouldin", 30), "semi": ("confidence", 30)}
+
+
+@dataclass(frozen=True)
+class Rates:
+    """false_alarms: share of easy tasks that are called hard (1 − specificity); sensitivity: of hard ones."""
+
+    false_alarms: float
+    sensitivity: float
+
+
+def hardness(found: Evaluated, measure: str) -> np.ndarray:
+    """(tasks,): the larger, the harder the measure calls a task."""
+    return -MEASURES[measure].better * found.measures[measure]
+
+
+def find_threshold(hard: np.ndarray, called: np.ndarray) -> float:
+    """The first, from the hardest down, above which at least 81 % of the hard tasks lie. hard: (tasks,) bool."""
+    ordered = np.sort(called[hard])[::-1]
+    return float(ordered[int(np.ceil(SENSITIVITY * len(ordered))) - 1])
+
+
+def rates_at(threshold: float, hard: np.ndarray, called: np.ndarray) -> Rates:
+    above = called >= threshold
+    return Rates(float(above[~hard].mean()), float(above[hard].mean()))
+
+
+def area_under_roc(hard: np.ndarray, called: np.ndarray) -> float:
+    """The chance that a hard task is called harder than an easy one; ties count half."""
+    order = np.argsort(called, kind="stable")
+    values = called[order]
+    first, last = np.searchsorted(values, called, "left"), np.searchsorted(values, called, "right")
+    rank = (first + last + 1) / 2
+    n, m = int(hard.sum()), int((~hard).sum())
+    return float((rank[hard].sum() - n * (n + 1) / 2) / (n * m))
+
+
+def compute_thresholds(
+    run: Run, bank: FeatureBank, n_tasks: int, seed: int
+) -> tuple[list[Score], dict[str, np.ndarray]]:
+    """Rates where the threshold was chosen and on the other classes, over random halves of the classes; and the rates of every
+    half, measure → (halves, 2, 2)."""
+    rng = seeds.rng("foresee halves", seed)
+    orders = [rng.permutation(bank.n_classes) for _ in range(N_HALVES)]
+    half = bank.n_classes // 2
+    sides = [tuple(int(c) for c in np.sort(part)) for order in orders for part in (order[:half], order[half:])]
+    points = [
+        Point(0, TaskConfig(5, 5, queries, setting), Recipe(measures=(measure,)))
+        for setting, (measure, queries) in JUDGED.items()
+    ]
+    done = evaluate_points(run, bank, points, n_tasks, seed, classes=sides)
+    semi = evaluate_points(run, bank, points[-1:], n_tasks, seed + 1)[0]
+    drop_bank(run)
+    found, scores = dict[str, np.ndarray](), list[Score]()
+    for place, (measure, _) in enumerate(JUDGED.values()):
+        pairs, area = [], []
+        for k in range(N_HALVES):
+            chosen, other = (done[(2 * k + side) * len(points) + place] for side in (0, 1))
+            rates = _transfer(chosen, other, measure)
+            if rates is not None:
+                pairs.append(rates)
+                area.append(area_under_roc(other.performance < HARD, hardness(other, measure)))
+        found[measure] = np.array(pairs).reshape(-1, 2, 2)
+        if len(pairs) > 1:
+            scores += _rate_scores(found[measure], np.array(area), measure)
+    return [*scores, *predicted_accuracy(semi)], found
+
+
+def _transfer(chosen: Evaluated, other: Evaluated, measure: str) -> list[list[float]] | None:
+    """[[false alarms, sensitivity] where it was chosen, likewise on the others]; None where a side has no hard or easy task."""
+    hard = [side.performance < HARD for side in (chosen, other)]
+    if any(h.all() or not h.any() for h in hard):
+        return None
+    threshold = find_threshold(hard[0], hardness(chosen, measure))
+    rates = [rates_at(threshold, h, hardness(side, measure)) for h, side in zip(hard, (chosen, other), strict=True)]
+    return [[r.false_alarms, r.sensitivity] for r in rates]
+
+
+def _rate_scores(rates: np.ndarray, area: np.ndarray, measure: str) -> list[Score]:
+    names = ("false_alarms", "sensitivity")
+    scores = [
+        Score.of(name, stats.mean(rates[:, side, column]), agent=measure, concept=where)
+        for side, where in enumerate(("classes it was chosen on", "other classes"))
+        for column, name in enumerate(names)
+    ]
+    scores += [
+        Score.of(f"shift_of_{name}", stats.mean(np.abs(rates[:, 1, c] - rates[:, 0, c])), agent=measure)
+        for c, name in enumerate(names)
+    ]
+    return [*scores, Score.of("area_under_roc", stats.mean(area), agent=measure, concept="other classes")]
+
+
+def predicted_accuracy(found: Evaluated) -> list[Score]:
+    """Mean absolute error of confidence as a predicted accuracy, and of always predicting the mean."""
+    error = np.abs(found.measures["confidence"] - found.performance)
+    naive = np.abs(found.performance - found.performance.mean())
+    bias = found.measures["confidence"] - found.performance
+    return [
+        Score.of(name, over_classes(weighted.mean(values), found.classes)[0], n=len(values), agent=agent)
+        for name, agent, values in (
+            ("absolute_error", "confidence as predicted accuracy", error),
+            ("absolute_error", "always the mean", naive),
+            ("bias", "confidence as predicted accuracy", bias),
+        )
+    ]

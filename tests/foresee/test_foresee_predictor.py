@@ -1,0 +1,165 @@
+"""The predictor: it predicts, covers, says what it does not know, and comes back from its file as it was."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+import exemplar as ex
+from conftest import mistake
+from exemplar.errors import UserError
+from exemplar.foresee import FeatureBank, FewShotTask, GeneralizationPredictor, TaskConfig
+from exemplar.foresee.calibration import Ridge
+from exemplar.foresee.labelling import POLICIES, labelling_order
+from exemplar.foresee.ready import SETTINGS, SPACES, load_ready
+from exemplar.foresee.studies.prediction import ask_tasks
+
+FEW = {"n_tasks": 256, "n_groups": 6, "n_held_out": 64}
+
+
+def make_bank(n_classes: int = 24, seed: int = 0, spread: float = 1.0) -> FeatureBank:
+    rng = np.random.default_rng(seed)
+    centres = rng.normal(size=(n_classes, 12)) * rng.uniform(0.5, 1.6, (n_classes, 1))
+    return FeatureBank.of(np.maximum(centres[:, None] + spread * rng.normal(size=(n_classes, 60, 12)), 0) + 1e-3)
+
+
+def make_task(
+    bank: FeatureBank, classes: list[int], shots: int = 4, queries: int = 10, seed: int = 0
+) -> tuple[FewShotTask, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    rows = [rng.permutation(bank.of_class(c))[: shots + queries] for c in classes]
+    labels, truth = (np.repeat(np.arange(len(classes)), n) for n in (shots, queries))
+    support, others = (np.concatenate([part[a] for part in rows]) for a in (slice(shots), slice(shots, None)))
+    return FewShotTask.of(support, labels, others), truth
+
+
+@pytest.fixture(scope="module")
+def predictor() -> GeneralizationPredictor:
+    return GeneralizationPredictor.fit(make_bank().only(range(14)), ways=3, shots=4, queries=10, **FEW)
+
+
+def test_it_beats_always_predicting_the_mean_and_covers_on_classes_it_has_not_seen(predictor):
+    found = ask_tasks(predictor, make_bank().only(range(14, 24)), TaskConfig(3, 4, 10), 256, 5)
+    assert found["error"] < found["naive"] / 1.3 and 0.8 < found["coverage"] <= 1 and found["unlike"] < 0.1
+
+
+def test_what_it_says_of_one_task_is_what_it_says_of_it_among_others(predictor):
+    bank = make_bank()
+    task, truth = make_task(bank, [15, 16, 17])
+    value, (lo, hi) = predictor.predict(task), predictor.interval(task)
+    narrow = predictor.interval(task, 0.5)
+    assert lo <= narrow[0] <= value <= narrow[1] <= hi and lo >= 0 and hi <= 1
+    assert set(predictor.per_class(task)) == {"0", "1", "2"}
+    assert np.mean(list(predictor.per_class(task).values())) == pytest.approx(value, abs=0.1)
+    p = predictor.posterior(task)
+    assert p.shape == (30, 3) and p.max(axis=1).mean() == pytest.approx(value, abs=0.01)
+    assert abs((p.argmax(axis=1) == truth).mean() - value) < 0.3
+
+
+def test_it_comes_back_from_its_file_as_it_was(predictor, tmp_path):
+    task, _ = make_task(make_bank(), [15, 16, 17])
+    again = GeneralizationPredictor.load(predictor.save(tmp_path / "p.json"))
+    assert again.predict(task) == predictor.predict(task) and again.interval(task) == predictor.interval(task)
+    assert again.config == predictor.config and again.find_warnings(task) == predictor.find_warnings(task) == []
+
+
+@pytest.mark.parametrize("content", ["{}", "[]", "nonsense", '{"predictor": 1, "config": {}, "models": 3}'])
+def test_what_is_no_predictor_is_refused(tmp_path, content):
+    (tmp_path / "p.json").write_text(content)
+    with pytest.raises(UserError):
+        GeneralizationPredictor.load(tmp_path / "p.json")
+    with pytest.raises(UserError, match="there is no predictor"):
+        GeneralizationPredictor.load(tmp_path / "none.json")
+
+
+def test_it_says_when_a_task_is_unlike_anything_it_knows(predictor):
+    rng = np.random.default_rng(0)
+    flat = FewShotTask.of(
+        1 + 0.001 * rng.random((12, 12)), np.repeat(np.arange(3), 4), 1 + 0.001 * rng.random((30, 12))
+    )
+    assert any("unlike anything" in sentence for sentence in predictor.find_warnings(flat))
+    ways, _ = make_task(make_bank(), [14, 15, 16, 17, 18])
+    assert any("calibrated for 3 to 3 ways, this task has 5" in sentence for sentence in predictor.find_warnings(ways))
+
+
+def test_what_it_cannot_be_asked(predictor):
+    task, _ = make_task(make_bank(), [15, 16, 17])
+    with pytest.raises(UserError, match="there are none: use a supervised one"):
+        predictor.predict(FewShotTask(task.support, task.labels, task.names))
+    with pytest.raises(UserError, match="a class of 1: fit another one"):
+        predictor.predict(make_task(make_bank(), [15, 16, 17], shots=1)[0])
+    with pytest.raises(UserError, match="level must lie between"):
+        predictor.interval(task, 1.0)
+    with pytest.raises(UserError, match="needs 20 classes, the bank has 14"):
+        GeneralizationPredictor.fit(make_bank(14), ways=10)
+    with pytest.raises(UserError, match="fewer than the 80 samples"):
+        GeneralizationPredictor.fit(make_bank(14), ways=3, shots=20, queries=60)
+
+
+def test_a_ridge_by_hand():
+    """y = 2 x, standardised x of variance 1, penalty 0.1: slope 2 / 1.1."""
+    x = np.array([[-1.0], [1.0], [-1.0], [1.0]])
+    ridge = Ridge.fit(x, 0.5 + 0.2 * x[:, 0], 1)
+    assert ridge.predict(np.array([[1.0]]))[0] == pytest.approx(0.5 + 0.2 / 1.1)
+    assert ridge.predict(np.array([[99.0]]))[0] == 1
+    assert ridge.distance(np.array([[0.0], [2.0]])) == pytest.approx([0, 2 / np.sqrt(1.1)])
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_labels_are_suggested_once_each(predictor, policy):
+    task, _ = make_task(make_bank(), [15, 16, 17])
+    chosen, after = predictor.label_next(task, 9, policy)
+    assert len(set(chosen)) == 9 and max(chosen) < 30 and after >= predictor.predict(task) - 1e-9
+    for budget in (0, 31):
+        with pytest.raises(UserError, match="budget must be from 1 to the 30"):
+            predictor.label_next(task, budget, policy)
+
+
+def test_policies_choose_what_they_say():
+    """Three tight groups, one of which has no label nearby: `cover` asks there first; the least confident comes first."""
+    support = np.array([[1, 0, 0, 0.0], [0, 1, 0, 0]])
+    queries = np.array([[1, 0.02, 0, 0]] * 5 + [[0.02, 1, 0, 0]] * 5 + [[0.1, 0.1, 1, 0]] * 5 + [[0.7, 0.68, 0, 0]])
+    view = FewShotTask.of(support, [0, 1], queries).view()
+    rng = np.random.default_rng(0)
+    assert int(labelling_order(view, "cover", 1, rng=rng)[0, 0]) in range(10, 15)
+    order = labelling_order(view, "least-confident", 16, rng=rng)[0]
+    assert torch.equal(view.query_log_p[0].amax(dim=1)[order], view.query_log_p[0].amax(dim=1).sort().values)
+    named = view.query_log_p[0].argmax(dim=1)
+    first = labelling_order(view, "balanced", 2, rng=rng)[0]
+    assert set(named[first].tolist()) == set(named.tolist())
+
+
+def test_fit_and_predict_as_commands(exemplar, tmp_path):
+    bank = make_bank(12)
+    np.savez(tmp_path / "bank.npz", features=bank.rows.reshape(12, 60, 12))
+    task, _ = make_task(make_bank(), [15, 16, 17])
+    np.savez(tmp_path / "task.npz", support=task.support, labels=task.labels, queries=task.queries)
+    options = ["--features", tmp_path / "bank.npz", "--ways", "2-3", "--shots", "4", "--queries", "10"]
+    said = exemplar("foresee", "fit", *options, "--out", tmp_path / "p.json", "--json")
+    assert said.code == 0 and said.json()["ways"] == [2, 3], said.err
+    asked = exemplar("foresee", "predict", tmp_path / "task.npz", "--predictor", tmp_path / "p.json", "--json")
+    assert asked.code == 0, asked.err
+    found = asked.json()
+    assert found["interval"][0] <= found["expected_accuracy"] <= found["interval"][1]
+    same = ex.foresee.predict(
+        {"support": task.support, "labels": task.labels, "queries": task.queries}, tmp_path / "p.json"
+    )
+    assert same["expected_accuracy"] == found["expected_accuracy"]
+    assert "must be a number, or a range" in mistake(exemplar("foresee", "fit", *options[:2], "--ways", "few"))
+    assert "is a .json file" in mistake(exemplar("foresee", "fit", *options, "--out", tmp_path / "p.txt"))
+    assert "No predictor ships for mine" in mistake(
+        exemplar("foresee", "predict", tmp_path / "task.npz", "--predictor", "mine")
+    )
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+@pytest.mark.parametrize("space", SPACES)
+def test_predictors_ship_for_the_shipped_encoders(space, setting):
+    ready = load_ready(space, setting)
+    assert ready is not None and ready.config.setting == setting
+    assert all(model.error < model.naive for model in ready.models.values())
+
+
+def test_ready_predictors_were_calibrated_on_validation_classes():
+    assert all("cifar-fs/val in" in load_ready(space, "semi").source for space in SPACES)  # type: ignore[union-attr]
