@@ -11,6 +11,7 @@ from exemplar import stats
 from exemplar.errors import UserError, shortened
 from exemplar.learn.measures.accuracy import rank_correlation, two_sided_p, widest_quantiles
 from exemplar.learn.measures.curves import N_REPLICATES, Curves, Learning, repeat
+from exemplar.learn.measures.exchanging import exchange_p
 from exemplar.learn.measures.statespace import SmoothCurves, smooth_curves
 from exemplar.records import Score
 
@@ -97,7 +98,8 @@ def compare_populations(
 
     accuracy_difference: first − second; consistency: Spearman's correlation over subtasks, left out where they are fewer than
     3, or one population finds all equally hard. Whole participants are drawn where they are known, since a population is made
-    of them.
+    of them. p is found by exchanging them between the two (`exchange_p`); only where the sessions of one side are not known, or
+    are of another kind, it comes from the interval's replicates, which reject too often where people are few.
     """
     shared = tuple(name for name in first.subtasks if name in second.subtasks)
     if not shared:
@@ -113,4 +115,5 @@ def compare_populations(
     if np.isfinite(rho):
         lo, hi = widest_quantiles(rank_correlation(*drawn))
         scores["consistency"] = Score("consistency", rho, (min(float(lo), rho), max(float(hi), rho)), n)
-    return scores, two_sided_p(difference)
+    p = exchange_p(sides[0], sides[1], rng=rng)
+    return scores, two_sided_p(difference) if p is None else p
