@@ -142,7 +142,7 @@ def _score_curves(own: Learning, theirs: Learning, agent: str, null: str, seed: 
         {**test.p, **found_in.p},
         rows + found_in.rows,
         warnings,
-        found_in.notes,
+        [*_doubtful_phases(theirs), *found_in.notes],
         (model, people),
         null_test=test.name,
         individuals=found_in.people,
@@ -238,6 +238,15 @@ def _too_few(people: Learning) -> list[str]:
     return [
         f"people have only {fewest} sessions in some subtask: below about {FEWEST_SESSIONS} the paper's null test rejects even "
         "the true model far more often than in 5 %, so its p says little"
+    ]
+
+
+def _doubtful_phases(people: Learning) -> list[str]:
+    if int(np.min(people.n_sessions)) >= FEWEST_SESSIONS:
+        return []
+    return [
+        "p by phase and difficulty comes from a bootstrap, which with so few people rejects true models too often, most of all "
+        "in the easiest subtasks: rest nothing on it alone"
     ]
 
 
