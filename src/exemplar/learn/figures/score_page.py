@@ -115,8 +115,8 @@ ONE_SHOT = (
 )
 NUMBERS = {
     "learn score": MSE_N,
-    "learn compare": "Differences are the first less the second. Their intervals draw whole participants where these are known, "
-    "else sessions, else trials; tests of no difference exchange participants, or sessions, between the two.",
+    "learn compare": "Differences are the first less the second. Their intervals draw whole participants where these are "
+    "known, else sessions, else trials; tests of no difference exchange participants, or sessions, between the two.",
     "learn human": "The noise floor is the MSE_n that a perfect model of these people would still have, for there are finitely "
     "many sessions; a random guesser's MSE_n is what any model that learned something must stay below.",
 }
