@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
 
-from exemplar.draw.diffusion.presets import find_preset, with_settings
+from exemplar.draw.presets import find_preset, with_settings
 from exemplar.errors import UserError, unknown
 
 
