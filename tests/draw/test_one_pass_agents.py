@@ -24,6 +24,7 @@ from exemplar.draw.diffusion.prepared import read_training, read_weights
 from exemplar.draw.grids import GRIDS
 from exemplar.draw.one_pass_agent import OnePassAgent
 from exemplar.draw.presets import PRESETS, RECIPES, read_objective
+from exemplar.draw.studies.diffusion_grid import list_agents
 from exemplar.draw.tasks import make_task
 from exemplar.errors import UserError
 from exemplar.images.catalogue import load
@@ -189,13 +190,14 @@ class TestNames:
             assert len(make_jobs(chosen, chosen.data, 1, 1, "somewhere", "cpu")) == len(chosen.trainings)
 
 
-def test_a_grid_is_trained_and_drawn_by_the_study_of_grids(few_drawings: Path, tmp_path: Path) -> None:
+def test_a_grid_is_trained_and_the_study_of_grids_finds_it(few_drawings: Path, tmp_path: Path) -> None:
     grid = ex.draw.train_grid(
         "own", preset="vae-stn-tiny", vary=["beta=0.5,2"], data=str(few_drawings), steps=2, every=2,
         out=str(tmp_path / "grid"), device="cpu",
     )  # fmt: skip
     assert [row["name"] for row in grid["networks"]] == [f"vae-stn-tiny-beta-{b}-few-s0" for b in ("0.5", "2")]
     assert load_card(f"{tmp_path}/grid/vae-stn-tiny-beta-2-few-s0", room="draw").training["beta"] == 2
+    assert [load_agent(name).objective.beta for name in list_agents(f"{tmp_path}/grid").values()] == [0.5, 2]  # type: ignore[union-attr]
 
 
 class TestPlateau:
