@@ -175,9 +175,9 @@ class TestNames:
     @pytest.mark.parametrize(
         ("name", "said"),
         [
-            ("cfgdm-smal", "there is no diffusion agent 'cfgdm-smal': did you mean cfgdm-small"),
+            ("cfgdm-smal", "there is no trained agent 'cfgdm-smal': did you mean cfgdm-small"),
             ("ddpm-wide", "is a preset to train"),
-            ("copies", "there is no diffusion agent 'copies'"),
+            ("copies", "there is no trained agent 'copies'"),
         ],
     )
     def test_unknown_names_are_refused(self, name: str, said: str) -> None:

@@ -289,7 +289,7 @@ class TestStudies:
         ("words", "said"),
         [
             (["guidance"], "is of a trained agent: give --agent"),
-            (["guidance", "--agent", "cfgdm-smal"], "there is no diffusion agent 'cfgdm-smal'"),
+            (["guidance", "--agent", "cfgdm-smal"], "there is no trained agent 'cfgdm-smal'"),
             (["diffusion-grid", "--agent", "nowhere"], "nowhere is no folder of trained agents"),
             (["curve", "--agent", "copies"], "is of the data, not of an agent"),
             (["guidence"], "did you mean guidance"),

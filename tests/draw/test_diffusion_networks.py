@@ -11,9 +11,9 @@ from exemplar.draw.diffusion.averaging import Averaged
 from exemplar.draw.diffusion.convnext_unet import ConvNextBlock, ConvNextUNet
 from exemplar.draw.diffusion.layers import FullAttention, ImageNorm, LinearAttention, embed_time
 from exemplar.draw.diffusion.networks import NETWORKS, SetUNet, SetViTUNet, count_parameters, leave_each_out
-from exemplar.draw.diffusion.presets import PRESETS
 from exemplar.draw.diffusion.residual_unet import ResidualUNet
 from exemplar.draw.diffusion.set_encoders import SetViT, UNetEncoder
+from exemplar.draw.presets import PRESETS
 from exemplar.errors import UserError
 
 

@@ -18,8 +18,8 @@ from exemplar.draw.diffusion import objective as objectives
 from exemplar.draw.diffusion.averaging import Averaged, part_that_draws
 from exemplar.draw.diffusion.drawing import Drawer, binarise
 from exemplar.draw.diffusion.objective import Denoising, SetDenoising
-from exemplar.draw.diffusion.presets import PRESETS, RECIPES, make_recipe, read_objective, with_settings
 from exemplar.draw.diffusion.samplers import Sampling
+from exemplar.draw.presets import PRESETS, RECIPES, make_recipe, read_objective, with_settings
 from exemplar.draw.training import train_in_memory
 from exemplar.errors import UserError
 from exemplar.images.glyphs import GlyphsConfig, load_glyphs
@@ -202,7 +202,7 @@ def test_a_batch_too_large_for_the_memory_is_halved_and_said(
 
     monkeypatch.setattr(objectives, "predict_noise_loss", small)
     preset = with_settings(PRESETS["cfgdm-tiny"], {"batch": 16, "width": 6, "diffusion_steps": 40})
-    from exemplar.draw.diffusion.presets import DATA
+    from exemplar.draw.presets import DATA
 
     recipe, said = make_recipe(preset, DATA["glyphs"], steps=2), []
     trained, done = train_in_memory(recipe, few_images, folder=tmp_path, said=said, seed=0, every=2, device="cpu")
@@ -257,7 +257,7 @@ class TestRecipes:
         assert read_objective(card.training) == replace(
             PRESETS["cfgdm-tiny"].objective, width=6, batch=4, diffusion_steps=40, last_step=2
         )
-        with pytest.raises(UserError, match="is no diffusion agent"):
+        with pytest.raises(UserError, match="is no agent of this room"):
             read_objective({"objective": "SimClr"})
 
     @pytest.mark.parametrize(
@@ -299,7 +299,7 @@ class TestVerb:
     @pytest.mark.parametrize(
         ("words", "said"),
         [
-            (["cfgdm-smal"], "there is no diffusion agent or preset 'cfgdm-smal': did you mean cfgdm-small"),
+            (["cfgdm-smal"], "there is no agent or preset to train 'cfgdm-smal': did you mean cfgdm-small"),
             (["cfgdm", "--data", "nowhere"], "there is no data set, folder or file 'nowhere'"),
             (["cfgdm", "--data", "cifar-fs"], "cifar-fs holds photographs"),
             (["cfgdm", "--setting", "width"], "a setting is written NAME=VALUE"),

@@ -67,8 +67,8 @@ def list_agents() -> Answer:
     """The agents of the room, one line each.
 
     >>> import exemplar as ex
-    >>> [agent["name"] for agent in ex.draw.list_agents()["agents"]]
-    ['copies', 'others', 'noise', 'redraw', 'ddpm', 'cfgdm', 'cfgdm-small', 'cfgdm-quickdraw', 'fsdm']
+    >>> [agent["name"] for agent in ex.draw.list_agents()["agents"] if agent["ready"]][:4]
+    ['copies', 'others', 'noise', 'redraw']
     """
     from exemplar.draw.checking import describe_agents
 
@@ -97,14 +97,15 @@ def check_agent(
 def train(
     agent: Annotated[
         str,
-        Option("A diffusion agent or preset, such as cfgdm or cfgdm-small; `draw agents` lists them.", positional=True),
+        Option("An agent or preset, such as cfgdm, cfgdm-small or vae-ns; `draw agents` lists them.", positional=True),
     ],
     data: Annotated[
         str, Option("What it learns from: omniglot, quickdraw-fs, glyphs, another data set, a folder, or an npz.")
     ] = "omniglot",
     split: Annotated[str | None, Option("Which part of the data; the one to train on unless given.")] = None,
     setting: Annotated[
-        Names, Option("A setting other than the preset's, NAME=VALUE, as width=24 or shuffle=true; may be repeated.")
+        Names,
+        Option("A setting other than the preset's, NAME=VALUE, as width=24, beta=2 or shuffle=true; may be repeated."),
     ] = (),
     steps: Annotated[int | None, Option("Steps of training; the paper's epochs unless given.", low=1)] = None,
     hold_out: Annotated[
@@ -118,7 +119,7 @@ def train(
     devices: Annotated[int, Option("How many devices, each with its own batches.", low=1)] = 1,
     seed: Seed = 0,
 ) -> Answer:
-    """Train a diffusion agent: weights and card, its learning curve, and a sheet of drawings that is renewed on the way.
+    """Train an agent: weights and card, its learning curve, and a sheet of drawings that is renewed on the way.
 
     >>> import exemplar as ex
     >>> trained = ex.draw.train("cfgdm-tiny", data="glyphs", steps=2, every=2, setting=["batch=4"], out="agents", device="cpu")
@@ -132,7 +133,7 @@ def train(
 
 @verb
 def prepare_training(
-    agent: Annotated[str, Option("A diffusion agent or preset, as in `draw train`.", positional=True)],
+    agent: Annotated[str, Option("An agent or preset, as in `draw train`.", positional=True)],
     data: Annotated[str, Option("What it learns from, as in `draw train`.")] = "omniglot",
     split: Annotated[str | None, Option("Which part of the data; the one to train on unless given.")] = None,
     setting: Annotated[Names, Option("A setting other than the preset's, NAME=VALUE; may be repeated.")] = (),
@@ -155,13 +156,16 @@ def prepare_exemplars(
     exemplar: Exemplar = "centre",
     concepts: Concepts = (),
     out: Annotated[Place, Option("The .npz file to write.")] = Path("exemplars.npz"),
+    size: Annotated[
+        int, Option("px per side, those of the network: 48, and 50 for VAEs and GANs on Omniglot.", low=1)
+    ] = 48,
     seed: Seed = 0,
 ) -> Answer:
     """Write the exemplars of a task into one file, to draw after them on a machine that has torch and little else."""
     from exemplar.draw.choices import read_words
     from exemplar.draw.sending import prepare_exemplars as prepare
 
-    return prepare(data, split, exemplar, read_words(concepts), out, seed)
+    return prepare(data, split, exemplar, read_words(concepts), out, size, seed)
 
 
 @verb
@@ -179,7 +183,7 @@ def finish_training(
 @verb
 def train_grid(
     name: Annotated[
-        str, Option("A grid of the paper, by its appendix (F.3, G.4, H.4, I.2, J.2, N.4), or own.", positional=True)
+        str, Option("A grid of the paper, by its appendix (F.3, G.4, S12, S13 …), or own.", positional=True)
     ],
     vary: Annotated[Names, Option("Of a grid of your own: NAME=VALUE,VALUE…, as width=24,40; may be repeated.")] = (),
     preset: Annotated[str | None, Option("Of a grid of your own: which preset.")] = None,

@@ -12,8 +12,8 @@ from exemplar import seeds
 from exemplar.answers import Answer, format_table
 from exemplar.draw.agents import AGENTS, is_ready, make_agent
 from exemplar.draw.diffusion.loading import WEIGHTS, count_of
-from exemplar.draw.diffusion.presets import PRESETS
 from exemplar.draw.drawings import call_agent, sample_drawings, stack
+from exemplar.draw.presets import PRESETS
 from exemplar.draw.tasks import DrawingTask, make_task
 from exemplar.errors import UserError
 from exemplar.images.arrays import without_channel

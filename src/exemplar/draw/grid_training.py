@@ -10,8 +10,8 @@ from typing import Any
 from exemplar import runs
 from exemplar.answers import Answer, format_pairs, format_table
 from exemplar.draw.diffusion.loading import is_trained
-from exemplar.draw.diffusion.presets import find_preset, with_settings
 from exemplar.draw.grids import Grid, find_grid, parse_grid
+from exemplar.draw.presets import find_preset, with_settings
 from exemplar.draw.training import TrainingRequest, train_agent
 from exemplar.engine import Backend
 from exemplar.errors import UserError
@@ -95,7 +95,7 @@ def make_jobs(chosen: Grid, data: str, steps: int | None, every: int, out: str, 
     jobs = []
     for point in chosen.trainings:
         settings = {name: value for name, value in point.items() if name != "seed"}
-        _ = with_settings(find_preset(chosen.preset), settings).objective.schedule
+        with_settings(find_preset(chosen.preset), settings).objective.check_settings()
         words = tuple(f"{name}={value}" for name, value in settings.items())
         jobs.append(GridJob(chosen.preset, data, words, int(point.get("seed", 0)), steps, every, device, out))
     return jobs

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
 
-from exemplar.draw.diffusion.presets import find_preset, with_settings
+from exemplar.draw.presets import find_preset, with_settings
 from exemplar.errors import UserError, unknown
 
 
@@ -49,6 +49,13 @@ def coded_widths(first: int, last: int) -> tuple[int, ...]:
     return tuple(width * 40 // 48 for width in range(first, last + 1, 12))
 
 
+def quarters(last: int) -> tuple[float, ...]:
+    """From .25 to the last, by .25."""
+    return tuple(k / 4 for k in range(1, 4 * last + 1))
+
+
+SEEDS = (0, 1, 2)  # a point of the first paper's studies is a mean over so many
+LATENT = "Sizes of the latent variable: the ends are the paper's, those between are ours."
 T = tuple(range(200, 901, 100))
 SET_T = tuple(range(200, 1001, 200))
 GUIDANCE = (0.5, 1.0, 2.0, 3.0, 5.0)
@@ -78,6 +85,38 @@ GRIDS = {
     "N.4": Grid(
         "fsdm-vit", "quickdraw-fs", {"set_size": (3, 4, 5, 6), "diffusion_steps": SET_T, "blocks": (3, 4, 5, 6)},
         "FSDM on QuickDraw-FS, 80 models. The paper's “200 to 100” means 1,000.",
+    ),
+    "S12": Grid(
+        "vae-ns", "omniglot", {"seed": SEEDS, "set_size": tuple(range(2, 21))},
+        "VAE-NS on Omniglot, context of 2 to 20 drawings.",
+    ),
+    "S13": Grid(
+        "vae-stn", "omniglot", {"seed": SEEDS, "attention_steps": tuple(range(20, 91, 10))},
+        "VAE-STN on Omniglot, 20 to 90 steps of attention.",
+    ),
+    "S15-NS": Grid(
+        "vae-ns", "omniglot", {"seed": SEEDS, "beta": quarters(5)}, "VAE-NS on Omniglot, β from .25 to 5."
+    ),
+    "S15-STN": Grid(
+        "vae-stn", "omniglot", {"seed": SEEDS, "beta": quarters(4)}, "VAE-STN on Omniglot, β from .25 to 4."
+    ),
+    "S16-NS": Grid(
+        "vae-ns", "omniglot", {"seed": SEEDS, "latent": (5, 10, 16, 25, 50, 75, 100)}, f"VAE-NS on Omniglot. {LATENT}"
+    ),
+    "S16-STN": Grid(
+        "vae-stn", "omniglot", {"seed": SEEDS, "latent": (5, 10, 20, 40, 80, 160, 400)}, f"VAE-STN on Omniglot. {LATENT}"
+    ),
+    "S16-UN": Grid(
+        "dagan-un", "omniglot", {"seed": SEEDS, "latent": (10, 50, 128, 250, 500, 1000)},
+        f"DA-GAN-UN on Omniglot. {LATENT}",
+    ),
+    "S16-RN": Grid(
+        "dagan-rn", "omniglot", {"seed": SEEDS, "latent": (10, 50, 128, 250, 500)}, f"DA-GAN-RN on Omniglot. {LATENT}"
+    ),
+    "K.3": Grid(
+        "vae-ns-quickdraw", "quickdraw-fs",
+        {"latent": (40, 80, 120), "layers": (2, 6, 10), "beta": (0.1, 0.5, 1.0, 2.0), "set_size": (2, 5, 10)},
+        "VAE-NS on QuickDraw-FS, 108 models.",
     ),
 }  # fmt: skip
 

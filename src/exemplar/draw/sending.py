@@ -14,7 +14,6 @@ import numpy as np
 from exemplar.answers import Answer, format_pairs
 from exemplar.draw.diffusion.gathering import find_setting
 from exemplar.draw.diffusion.keeping import save_agent
-from exemplar.draw.diffusion.networks import NETWORKS
 from exemplar.draw.diffusion.prepared import (
     PreparedTraining,
     read_training,
@@ -22,7 +21,7 @@ from exemplar.draw.diffusion.prepared import (
     write_exemplars,
     write_training,
 )
-from exemplar.draw.diffusion.presets import SIZE, read_objective
+from exemplar.draw.presets import NETWORKS, read_objective
 from exemplar.draw.requests import Request
 from exemplar.draw.training import TrainingRequest, describe_training
 from exemplar.errors import UserError
@@ -61,18 +60,18 @@ def prepare_training(
 
 
 def prepare_exemplars(
-    data: str, split: str | None, exemplar: str, only: tuple[str, ...], out: Path | str, seed: int
+    data: str, split: str | None, exemplar: str, only: tuple[str, ...], out: Path | str, size: int, seed: int
 ) -> Answer:
-    """The exemplars of a task into one file, at 48 px."""
+    """The exemplars of a task into one file. size: px, those of the network."""
     place = check_path(out, ".npz", "A file of exemplars")
     request = Request(
         data=data, split=split, exemplar=exemplar, n=3, seed=seed, only=only, people=False, allow_seen=True
     )
     task = request.task  # nothing is scored here, so critics may have seen these concepts
-    prepared = DrawingInput((SIZE, SIZE), find_setting(data, split).threshold).prepare(task.exemplars)
+    prepared = DrawingInput((size, size), find_setting(data, split).threshold).prepare(task.exemplars)
     about = {"data": task.data.name, "exemplar": task.chosen_by}
     write_exemplars(place, (prepared[:, 0] * 255).astype(np.uint8), task.concepts, about)
-    values = {"file": str(place), **about, "concepts": len(task.concepts)}
+    values = {"file": str(place), **about, "concepts": len(task.concepts), "size": size}
     there = f"{THERE} draw {place.name} WEIGHTS.pt --n 19 --out OUT"
     return Answer(values=values, text=f"{format_pairs(values)}\n\nThere:  {there}")
 
@@ -92,7 +91,7 @@ def finish_training(prepared: Path | str, weights: Path | str, out: Path | str) 
     network.load_state_dict(content["weights"])
     trained = Trained(network.eval(), content["curve"], float(content["seconds"]))
     recipe, name = replace(training.recipe, objective=objective, steps=step), training.name
-    if objective.average != training.objective.average:
+    if getattr(objective, "average", 0.0) != getattr(training.objective, "average", 0.0):
         name = f"{name}-raw"
     planned = getattr(objective, "last_step", training.recipe.steps)
     if step < planned:

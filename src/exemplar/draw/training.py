@@ -1,4 +1,4 @@
-"""The verb `train`: a diffusion agent from drawings to weights and card; what was stopped resumes."""
+"""The verb `train`: an agent from drawings to weights and card; what was stopped resumes."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ import torch
 from exemplar.answers import Answer, format_pairs
 from exemplar.draw.diffusion.gathering import find_setting, gather_images
 from exemplar.draw.diffusion.keeping import SheetWatcher, save_agent
-from exemplar.draw.diffusion.objective import Denoising, SetDenoising
-from exemplar.draw.diffusion.presets import DataSetting, Preset, find_preset, make_recipe, with_settings
+from exemplar.draw.presets import find_preset, make_recipe, with_settings
+from exemplar.draw.trainable import DataSetting, DrawingObjective, Preset
 from exemplar.errors import UserError
 from exemplar.files import check_folder, whole_file
 from exemplar.spaces.figures import plot_training
@@ -44,7 +44,7 @@ class TrainingRequest:
     ) -> TrainingRequest:  # fmt: skip
         changed = parse_objective(settings)
         preset = with_settings(find_preset(agent), changed)
-        _ = preset.objective.schedule  # refuses what cannot be, before anything is loaded
+        preset.objective.check_settings()  # before anything is loaded
         setting = find_setting(data, split)
         words = [f"{key.replace('_', '-')}-{value}".lower() for key, value in changed.items()]
         place = Path(data).name.removesuffix(".npz") + ("" if split is None else f"-{split}")
@@ -54,8 +54,13 @@ class TrainingRequest:
     def gather(self, device: str) -> tuple[TrainingImages, Recipe]:
         """The drawings, and the recipe with all that is known by then."""
         objective = self.preset.objective
-        needed = isinstance(objective, Denoising) and not objective.shuffle
-        images, setting = gather_images(self.setting, exemplars=needed, hold_out=self.hold_out, device=device)
+        images, setting = gather_images(
+            self.setting,
+            size=self.preset.size,
+            exemplars=objective.shows_exemplars,
+            hold_out=self.hold_out,
+            device=device,
+        )
         recipe = make_recipe(self.preset, setting, self.steps)
         if self.hold_out is not None:
             recipe = replace(recipe, data=(*recipe.data[:2], self.hold_out), apart=True)
@@ -101,10 +106,11 @@ def describe_training(
     with whole_file(curve) as part:
         part.write_text(plot_training(trained.curve, name), encoding="utf-8")
     last = trained.curve[-1]
-    assert isinstance(recipe.objective, Denoising | SetDenoising)
+    objective: DrawingObjective = recipe.objective  # type: ignore[assignment]
+    said = [*said, *objective.find_warnings(trained.curve)]
     values: dict[str, Any] = {
         "agent": f"{folder}/{name}", "concepts": images.n_classes, "drawings": len(images.pixels),
-        "batch": recipe.objective.batch, "steps": recipe.steps, "loss": round(last["loss"], 5),
+        "batch": objective.batch, "steps": recipe.steps, "loss": round(last["loss"], 5),
     }  # fmt: skip
     values |= {key: round(value, 5) for key, value in last.items() if key.startswith("held_out_")}
     values |= {"seconds": round(trained.seconds, 1), "warnings": list(said)}
@@ -124,9 +130,9 @@ def train_in_memory(
         try:
             return train(recipe.objective, images, steps=recipe.steps, folder=folder, **options), recipe
         except torch.OutOfMemoryError as problem:
-            objective = recipe.objective
-            assert isinstance(objective, Denoising | SetDenoising)
-            n, key = (objective.batch, "batch") if isinstance(objective, Denoising) else (objective.sets, "sets")
+            objective: DrawingObjective = recipe.objective  # type: ignore[assignment]
+            key = objective.batch_setting
+            n = int(getattr(objective, key))
             if n == 1:
                 raise UserError(
                     "Not even one drawing fits the memory of this device: choose a narrower network."

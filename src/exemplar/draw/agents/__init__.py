@@ -7,29 +7,34 @@ others           the data's drawings of other concepts   recognizability at chan
 noise            scattered ink                           recognizability at chance
 redraw@SPREAD    glyphs by their true program            diversity rises with spread, recognizability falls
 
-The others are trained networks, diffusion models: `ddpm`, `cfgdm`, `fsdm`, by the weights that ship, or FOLDER/NAME for those
-you trained; what they are made of is in `draw/diffusion/`.
+The others are trained networks, by the weights that ship, or FOLDER/NAME for those you trained: diffusion models (`ddpm`,
+`cfgdm`, `fsdm`; made of what is in `draw/diffusion/`), VAEs (`vae-stn`, `vae-ns`; `draw/vae/`) and GANs (`dagan-un`,
+`dagan-rn`; `draw/gan/`).
 """
 
 from __future__ import annotations
 
 from exemplar.draw.agents.cfgdm import CFGDM, CFGDM_QUICKDRAW, CFGDM_SMALL
 from exemplar.draw.agents.copies import COPIES
+from exemplar.draw.agents.dagan_rn import DAGAN_RN
+from exemplar.draw.agents.dagan_un import DAGAN_UN
 from exemplar.draw.agents.ddpm import DDPM
 from exemplar.draw.agents.entry import DrawingAgent
 from exemplar.draw.agents.fsdm import FSDM
 from exemplar.draw.agents.noise import NOISE
 from exemplar.draw.agents.others import OTHERS
 from exemplar.draw.agents.redraw import REDRAW
+from exemplar.draw.agents.vae_ns import VAE_NS
+from exemplar.draw.agents.vae_stn import VAE_STN
 from exemplar.draw.diffusion.loading import WEIGHTS, is_trained, load_agent
 from exemplar.draw.drawings import Sample
 from exemplar.draw.tasks import DrawingTask
 from exemplar.errors import UserError, unknown
 from exemplar.user_code import is_named, load_named
 
-AGENTS = {
-    agent.name: agent for agent in (COPIES, OTHERS, NOISE, REDRAW, DDPM, CFGDM, CFGDM_SMALL, CFGDM_QUICKDRAW, FSDM)
-}
+KNOWN = (COPIES, OTHERS, NOISE, REDRAW)
+TRAINED = (DDPM, CFGDM, CFGDM_SMALL, CFGDM_QUICKDRAW, FSDM, VAE_STN, VAE_NS, DAGAN_UN, DAGAN_RN)
+AGENTS = {agent.name: agent for agent in (*KNOWN, *TRAINED)}
 
 __all__ = ["AGENTS", "DrawingAgent", "is_agent", "is_ready", "make_agent"]
 

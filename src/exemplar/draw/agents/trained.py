@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from exemplar.draw.diffusion.loading import load_agent
-from exemplar.draw.diffusion.presets import DATA, PRESETS, RECIPES
 from exemplar.draw.drawings import Sample
+from exemplar.draw.presets import DATA, PRESETS, RECIPES
 from exemplar.draw.tasks import DrawingTask
 from exemplar.spaces.cards import Card, check_unseen
 

@@ -32,7 +32,7 @@ from torch import nn
 from exemplar import seeds
 from exemplar.draw.diffusion.averaging import Averaged
 from exemplar.draw.diffusion.drawing import Drawer, binarise
-from exemplar.draw.diffusion.networks import NETWORKS
+from exemplar.draw.diffusion.objective import Denoising, SetDenoising
 from exemplar.draw.diffusion.prepared import (
     PreparedTraining,
     read_exemplars,
@@ -41,8 +41,11 @@ from exemplar.draw.diffusion.prepared import (
     write_drawings,
     write_weights,
 )
-from exemplar.draw.diffusion.presets import default_sampling, read_objective
+from exemplar.draw.diffusion.presets import default_sampling
 from exemplar.draw.diffusion.samplers import Sampling
+from exemplar.draw.one_pass import OnePassDrawer
+from exemplar.draw.presets import NETWORKS, read_objective
+from exemplar.draw.trainable import SIZE
 from exemplar.errors import UserError
 from exemplar.files import check_folder, whole_file
 from exemplar.spaces.devices import find_device
@@ -119,8 +122,10 @@ def keep_weights(
     _write(prepared, network, curve, seconds, out / f"{name}.pt", step, device, prepared.digest)
     with whole_file(out / f"{name}.json") as part:
         part.write_text(json.dumps({"step": step, "seconds": seconds, "curve": curve}, indent=1) + "\n")
-    loss = f", loss {curve[-1]['loss']:.5f}" if curve else ""
-    print(f"{name}: {step} steps, {seconds:.0f} s of training{loss}", flush=True)
+    last = "".join(f", {key} {value:.5g}" for key, value in curve[-1].items() if key != "step") if curve else ""
+    print(f"{name}: {step} steps, {seconds:.0f} s of training{last}", flush=True)
+    for sentence in prepared.objective.find_warnings(curve) if curve else ():
+        print(f"warning: {sentence}", flush=True)
 
 
 def _write(
@@ -137,7 +142,8 @@ def _write(
     content = {
         "name": prepared.name,
         "training": {"objective": prepared.objective.name, **asdict(prepared.objective), "digest": digest,
-                     "architecture": kept.architecture, "config": kept.config, "threshold": prepared.recipe.threshold},
+                     "architecture": kept.architecture, "config": kept.config, "threshold": prepared.recipe.threshold,
+                     "size": prepared.recipe.size},
         "weights": kept.module.state_dict(),
         "step": step,
         "curve": curve,
@@ -149,7 +155,7 @@ def _write(
 
 
 def draw_prepared(
-    exemplars: Path, weights: Path, out: Path, *, n: int, seed: int, sampling: Sampling, device: str, name: str,
+    exemplars: Path, weights: Path, out: Path, *, n: int, seed: int, sampling: Sampling | None, device: str, name: str,
     compile: bool = False,
 ) -> None:  # fmt: skip
     """Drawings after exemplars into NAME.npz, as `draw score` reads them; how long it took is printed and in NAME.json."""
@@ -159,7 +165,14 @@ def draw_prepared(
     network = NETWORKS[content["training"]["architecture"]](**content["training"]["config"])
     network.load_state_dict(content["weights"])
     network.eval().requires_grad_(False).to(place, memory_format=torch.channels_last)
-    drawer = Drawer(network, objective, sampling, content["name"], compile=compile)
+    size = int(content["training"].get("size", SIZE))
+    if shown.shape[1:] != (size, size):
+        raise UserError(
+            f"{weights} draws at {size} px, these exemplars have {shown.shape[1]}: write them again with --size {size}"
+        )
+    drawer: Drawer | OnePassDrawer = OnePassDrawer(network, content["name"])
+    if isinstance(objective, Denoising | SetDenoising):
+        drawer = Drawer(network, objective, sampling or default_sampling(objective), content["name"], compile=compile)
     images = torch.as_tensor(shown[:, None] / 255, dtype=torch.float32, device=place)
     seconds = []
     for _ in range(2 if place.type == "cuda" else 1):  # on a GPU the first time is for warming up
@@ -168,11 +181,11 @@ def draw_prepared(
         seconds.append(time.perf_counter() - begun)
     stem = name or f"{weights.stem}"
     write_drawings(out / f"{stem}.npz", binarise(drawn, content["training"]["threshold"]), concepts)
-    told = {"weights": content["name"], "step": content["step"], "sampling": asdict(sampling), "n": n, "seed": seed,
-            "exemplars": about, "seconds": seconds[-1], "machine": describe_machine(device)}  # fmt: skip
+    told = {"weights": content["name"], "step": content["step"], "sampling": sampling and asdict(sampling), "n": n,
+            "seed": seed, "exemplars": about, "seconds": seconds[-1], "machine": describe_machine(device)}  # fmt: skip
     with whole_file(out / f"{stem}.json") as part:
         part.write_text(json.dumps(told, indent=1) + "\n")
-    print(f"{stem}: {len(shown)} × {n} drawings in {seconds[-1]:.2f} s, {sampling}", flush=True)
+    print(f"{stem}: {len(shown)} × {n} drawings in {seconds[-1]:.2f} s, {sampling or 'one pass'}", flush=True)
 
 
 @contextmanager
@@ -213,8 +226,15 @@ def main(words: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _sampling(given: argparse.Namespace) -> Sampling:
-    default = default_sampling(read_objective(read_weights(given.weights)["training"]))
+def _sampling(given: argparse.Namespace) -> Sampling | None:
+    """None for what draws in one pass."""
+    objective = read_objective(read_weights(given.weights)["training"])
+    if not isinstance(objective, Denoising | SetDenoising):
+        asked = (given.sampler, given.sampler_steps, given.guidance, given.clip or None, given.compile or None)
+        if any(word is not None for word in asked):
+            raise UserError(f"{given.weights} draws in one pass: leave sampler, guidance, clip and compile out")
+        return None
+    default = default_sampling(objective)
     steps = (
         None
         if given.sampler_steps == "all"

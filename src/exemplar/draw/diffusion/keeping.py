@@ -13,9 +13,11 @@ from torch import nn
 from exemplar import seeds
 from exemplar.draw.diffusion.agent import DiffusionAgent
 from exemplar.draw.diffusion.averaging import part_that_draws
-from exemplar.draw.diffusion.loading import ROOM
-from exemplar.draw.diffusion.objective import Objective
+from exemplar.draw.diffusion.loading import ROOM, TrainedAgent
+from exemplar.draw.diffusion.objective import Denoising, SetDenoising
 from exemplar.draw.diffusion.presets import default_sampling
+from exemplar.draw.one_pass_agent import OnePassAgent
+from exemplar.draw.trainable import DrawingObjective
 from exemplar.files import whole_file
 from exemplar.report.sheets import sheet_png
 from exemplar.spaces.inputs import DrawingInput
@@ -33,7 +35,7 @@ class SheetWatcher:
     path: Path
     exemplars: np.ndarray
     names: tuple[str, ...]
-    objective: Objective
+    objective: DrawingObjective
     input: DrawingInput
 
     @classmethod
@@ -47,16 +49,20 @@ class SheetWatcher:
         return cls(path, exemplars, names, recipe.objective, recipe.input)  # type: ignore[arg-type]
 
     def __call__(self, network: nn.Module, step: int) -> None:
-        sampling = replace(default_sampling(self.objective), steps=min(STEPS, self.objective.diffusion_steps))
-        place = str(next(network.parameters()).device)
-        agent = DiffusionAgent(
-            "sheet", part_that_draws(network), self.objective, self.input, sampling, place, replay=False
-        )
-        drawn = agent(self.exemplars.astype(np.float32) / 255, COLUMNS, seeds.rng("sheet"))
+        drawn = self.make_agent(network)(self.exemplars.astype(np.float32) / 255, COLUMNS, seeds.rng("sheet"))
         images = np.concatenate([self.exemplars[:, None], drawn], axis=1)
         frames = {(row, 0): "#c8472b" for row in range(len(images))}
         with whole_file(self.path) as part:
             part.write_bytes(sheet_png(images, list(self.names), frames=frames))
+
+    def make_agent(self, network: nn.Module) -> TrainedAgent:
+        """Who draws with the network as it is: in few steps, where it takes steps."""
+        objective, place = self.objective, str(next(network.parameters()).device)
+        if not isinstance(objective, Denoising | SetDenoising):
+            shape = (1, *self.input.size)
+            return OnePassAgent("sheet", objective.part_to_keep(network, shape).module, objective, self.input, place)
+        sampling = replace(default_sampling(objective), steps=min(STEPS, objective.diffusion_steps))
+        return DiffusionAgent("sheet", part_that_draws(network), objective, self.input, sampling, place, replay=False)
 
 
 def save_agent(

@@ -1,4 +1,4 @@
-"""Diffusion agents by name: those that ship, and those you trained; with settings of how they draw after an @."""
+"""Trained agents by name: those that ship, and those you trained; with settings of how they draw after an @."""
 
 from __future__ import annotations
 
@@ -7,8 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from exemplar.draw.diffusion.agent import DiffusionAgent
-from exemplar.draw.diffusion.presets import PRESETS, default_sampling, find_preset, read_objective
+from exemplar.draw.diffusion.objective import Denoising, SetDenoising
+from exemplar.draw.diffusion.presets import default_sampling
 from exemplar.draw.diffusion.samplers import Sampling
+from exemplar.draw.one_pass_agent import OnePassAgent
+from exemplar.draw.presets import PRESETS, find_preset, read_objective
 from exemplar.errors import UserError, unknown
 from exemplar.spaces.cards import read_room
 from exemplar.spaces.inputs import DrawingInput
@@ -25,11 +28,16 @@ WEIGHTS = {
     "cfgdm-small": "cfgdm-small-omniglot-s0",
     "cfgdm-quickdraw": "cfgdm-quickdraw-fs-s0",
     "fsdm": "fsdm-omniglot-s0",
+    "vae-stn": "vae-stn-omniglot-s0",
+    "vae-ns": "vae-ns-omniglot-s0",
+    "dagan-un": "dagan-un-omniglot-s0",
+    "dagan-rn": "dagan-rn-omniglot-s0",
 }
+TrainedAgent = DiffusionAgent | OnePassAgent
 
 
-def load_agent(name: str, *, device: str = "auto") -> DiffusionAgent:
-    """A diffusion agent, ready to draw.
+def load_agent(name: str, *, device: str = "auto") -> TrainedAgent:
+    """A trained agent, ready to draw.
 
     name: an agent whose weights ship (`exemplar draw agents` lists them), one of the shipped networks, or FOLDER/NAME of one
     you trained; after an @ come settings, as in cfgdm@2 or cfgdm@guidance=2,sampler=ancestral,steps=all. device: auto, cpu,
@@ -50,11 +58,15 @@ def load_agent(name: str, *, device: str = "auto") -> DiffusionAgent:
     else:
         weights = stem
     if "/" not in weights and weights not in list_networks(ROOM):
-        raise unknown("diffusion agent", stem, (*WEIGHTS, *list_networks(ROOM)))
+        raise unknown("trained agent", stem, (*WEIGHTS, *list_networks(ROOM)))
     network, card = load_network(weights, room=ROOM)
     objective = read_objective(card.training)
     if not isinstance(card.input, DrawingInput):
-        raise UserError(f"{weights} takes photographs, and no diffusion agent does: name another")
+        raise UserError(f"{weights} takes photographs, and no agent of this room does: name another")
+    if not isinstance(objective, Denoising | SetDenoising):
+        if settings:
+            raise UserError(f"{stem} draws in one pass and has no settings: write it without @{settings}")
+        return OnePassAgent(name, network, objective, card.input, device, card=card)
     sampling = parse_settings(settings, default_sampling(objective))
     agent = DiffusionAgent(name, network, objective, card.input, sampling, device, card=card)
     if agent.sampling.guidance:

@@ -10,18 +10,18 @@ import torch
 from torch import nn
 from torch.nn import functional
 
+from exemplar.draw.batches import sample_conditions, sample_sets
 from exemplar.draw.diffusion.averaging import follow, part_that_draws, with_average
 from exemplar.draw.diffusion.networks import NETWORKS
 from exemplar.draw.diffusion.process import Schedule, add_noise
+from exemplar.draw.trainable import TrainedByLoss, check_drawings, check_sets, check_training
 from exemplar.errors import UserError
 from exemplar.spaces.networks import square_side
 from exemplar.spaces.training.images import TrainingImages
-from exemplar.spaces.training.objective import KeptNetwork, Loss, check_rate
+from exemplar.spaces.training.objective import KeptNetwork, Loss
 
 LAYOUT = {"force_layout_optimization": True}  # channels last also where inductor's own heuristic declines it
 FAST = {"precision": "bf16-mixed", "compile": LAYOUT}
-HELD_OUT_BATCHES = 8
-NO_EXEMPLARS = "training needs an exemplar of each class: name a space that chooses them, or shuffle"
 
 
 def predict_noise_loss(
@@ -35,33 +35,28 @@ def predict_noise_loss(
     return functional.mse_loss(predicted.float(), noise)
 
 
-def check_objective(objective: Denoising | SetDenoising, data: TrainingImages) -> None:
-    check_rate(objective.learning_rate)
-    _ = objective.schedule  # refuses too few steps
-    if data.shape[0] != 1:
-        raise UserError(f"drawings have one channel, these images have {data.shape[0]}: turn them grey first")
-    if objective.batch < 1:
-        raise UserError(f"Batch size must be at least 1, got {objective.batch}.")
-    if not 0 <= objective.average < 1:
-        raise UserError(f"the decay of the average must be at least 0 and below 1, not {objective.average}")
-
-
-class _Denoiser:
+class _Denoiser(TrainedByLoss):
     """What both objectives do alike."""
 
-    learning_rate: float
+    average: float
 
-    def loss(self, network: nn.Module, data: TrainingImages, rng: torch.Generator, step: int) -> Loss:
+    @property
+    def schedule(self) -> Schedule:
         raise NotImplementedError
 
-    def validate(self, network: nn.Module, data: TrainingImages, rng: torch.Generator) -> dict[str, float]:
-        """loss: of 8 batches of held-out drawings."""
-        assert data.held_out is not None
-        losses = [self.loss(network, data.held_out, rng, 0)[0] for _ in range(HELD_OUT_BATCHES)]
-        return {"loss": float(torch.stack(losses).mean())}
+    @property
+    def batch(self) -> int:
+        raise NotImplementedError
 
-    def optimizer(self, network: nn.Module) -> torch.optim.Optimizer:
-        return torch.optim.Adam([part for part in network.parameters() if part.requires_grad], self.learning_rate)
+    @property
+    def drawings_per_step(self) -> int:
+        return self.batch
+
+    def check_settings(self) -> None:
+        check_training(self.learning_rate, self.batch)
+        _ = self.schedule  # refuses too few steps
+        if not 0 <= self.average < 1:
+            raise UserError(f"the decay of the average must be at least 0 and below 1, not {self.average}")
 
     def speed_options(self, n_devices: int) -> dict[str, Any]:
         return {**FAST, "replay": n_devices == 1}
@@ -91,12 +86,17 @@ class Denoising(_Denoiser):
     def schedule(self) -> Schedule:
         return Schedule(self.diffusion_steps, reference=600 if self.rescaled else None)
 
-    def build(self, data: TrainingImages) -> nn.Module:
-        check_objective(self, data)
+    @property
+    def shows_exemplars(self) -> bool:
+        return not self.shuffle
+
+    def check_settings(self) -> None:
+        super().check_settings()
         if not 0 <= self.drop < 1:
             raise UserError(f"the exemplar is dropped with a probability of at least 0 and below 1, not {self.drop}")
-        if data.exemplar is None and not self.shuffle:
-            raise UserError(NO_EXEMPLARS)
+
+    def build(self, data: TrainingImages) -> nn.Module:
+        check_drawings(self, data)
         if square_side(data.shape) % 4:
             raise UserError(f"the U-Net halves images twice: {data.shape[1]} px are not divisible by 4")
         return with_average(self.make_network(data.shape[1]), self.average)
@@ -107,7 +107,7 @@ class Denoising(_Denoiser):
 
     def loss(self, network: nn.Module, data: TrainingImages, rng: torch.Generator, step: int) -> Loss:
         rows = torch.randint(len(data.pixels), (self.batch,), generator=rng, device=rng.device)
-        condition = data.take(self._conditions(data, data.label[rows], rng))
+        condition = data.take(sample_conditions(data, data.label[rows], rng, shuffle=self.shuffle))
         if self.drop:
             kept = torch.rand(self.batch, generator=rng, device=rng.device) >= self.drop
             condition = condition * kept[:, None, None, None]
@@ -115,15 +115,6 @@ class Denoising(_Denoiser):
         if network.training:
             follow(network)
         return loss, {}
-
-    def _conditions(self, data: TrainingImages, label: torch.Tensor, rng: torch.Generator) -> torch.Tensor:
-        """(b,) rows of what is shown."""
-        if not self.shuffle:
-            assert data.exemplar is not None
-            return data.exemplar[label]
-        rows = data.rows[label]
-        lot = torch.rand(rows.shape, generator=rng, device=rng.device).masked_fill(rows < 0, -1)
-        return rows.gather(1, lot.argmax(1, keepdim=True)).squeeze(1)
 
     def rate(self, step: int) -> float:
         return max(1 - step / self.last_step, 0.0)
@@ -143,6 +134,7 @@ class SetDenoising(_Denoiser):
     others as in `Denoising`."""
 
     name: ClassVar[str] = "SetDenoising"
+    batch_setting: ClassVar[str] = "sets"
     layer: ClassVar[str] = ""
     network: str = "set-unet"
     width: int = 32
@@ -163,15 +155,18 @@ class SetDenoising(_Denoiser):
     def batch(self) -> int:
         return self.sets * self.set_size
 
-    def build(self, data: TrainingImages) -> nn.Module:
-        check_objective(self, data)
+    @property
+    def shows_exemplars(self) -> bool:
+        return False
+
+    def check_settings(self) -> None:
         if self.set_size < 2 or self.sets < 1:
             raise UserError(f"FSDM needs 1 set or more, of 2 drawings or more, not {self.sets} of {self.set_size}")
-        fewest = int((data.rows >= 0).sum(1).min())
-        if fewest < self.set_size:
-            raise UserError(
-                f"sets of {self.set_size} drawings need as many of each class, one has {fewest}: lower set_size"
-            )
+        super().check_settings()
+
+    def build(self, data: TrainingImages) -> nn.Module:
+        check_drawings(self, data)
+        check_sets(data, self.set_size)
         return with_average(self.make_network(square_side(data.shape)), self.average)
 
     def make_network(self, size: int) -> nn.Module:
@@ -179,11 +174,7 @@ class SetDenoising(_Denoiser):
         return NETWORKS[self.network](**self._config(size))
 
     def loss(self, network: nn.Module, data: TrainingImages, rng: torch.Generator, step: int) -> Loss:
-        classes = torch.randint(data.n_classes, (self.sets,), generator=rng, device=rng.device)
-        rows = data.rows[classes]
-        lot = torch.rand(rows.shape, generator=rng, device=rng.device).masked_fill(rows < 0, -1)
-        chosen = rows.gather(1, lot.topk(self.set_size).indices)  # (sets, set_size), distinct
-        drawings = data.take(chosen.flatten())
+        drawings = sample_sets(data, self.sets, self.set_size, rng)
         sets = drawings.view(self.sets, self.set_size, *data.shape[1:])
         loss = predict_noise_loss(network, drawings, sets, self.schedule, rng)
         if network.training:

@@ -17,8 +17,8 @@ import numpy as np
 import torch
 
 from exemplar import seeds
-from exemplar.draw.diffusion.objective import Objective
-from exemplar.draw.diffusion.presets import read_objective
+from exemplar.draw.presets import read_objective
+from exemplar.draw.trainable import DrawingObjective
 from exemplar.errors import UserError
 from exemplar.files import DAMAGE, first_line, whole_file
 from exemplar.spaces.recipes import Recipe
@@ -42,7 +42,7 @@ class PreparedTraining:
         return seeds.digest(self.name, asdict(self.objective.for_steps(1)), self.seed, self.images.digest())
 
     @property
-    def objective(self) -> Objective:
+    def objective(self) -> DrawingObjective:
         return self.recipe.objective  # type: ignore[return-value]
 
 

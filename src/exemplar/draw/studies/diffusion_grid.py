@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from exemplar.draw.diffusion.agent import DiffusionAgent
 from exemplar.draw.diffusion.loading import ROOM, load_agent
 from exemplar.draw.studies.agent_study import (
     AgentQuestion,
@@ -51,7 +52,8 @@ def list_agents(given: str) -> dict[str, str]:
     found: dict[str, str] = {}
     for name in names:
         agent = f"{folder}/{name}" + (f"@{settings}" if settings else "")
-        if gammas and load_agent(agent).sampling.guidance:
+        loaded = load_agent(agent) if gammas else None
+        if isinstance(loaded, DiffusionAgent) and loaded.sampling.guidance:
             found |= {f"{name}, γ = {gamma:g}": with_setting(agent, guidance=f"{gamma:g}") for gamma in gammas}
         else:
             found[name] = agent

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from exemplar.draw.diffusion.agent import DiffusionAgent
 from exemplar.draw.diffusion.loading import load_agent
 from exemplar.draw.studies.agent_study import (
     AgentQuestion,
@@ -15,6 +16,7 @@ from exemplar.draw.studies.agent_study import (
     with_setting,
 )
 from exemplar.draw.studies.known_answers import mean_changes
+from exemplar.errors import UserError
 from exemplar.files import write_npz
 from exemplar.records import Score, Scores
 from exemplar.runs import Run, write_json
@@ -26,7 +28,10 @@ REPORTED = ("diversity", "originality", "copy_rate")
 
 def samplers(run: Run, seed: int, question: AgentQuestion) -> Scores:
     """Scores of each sampler at each number of steps, and their paired differences from the paper's, all T ancestral steps."""
-    total = load_agent(question.agent).schedule.steps
+    agent = load_agent(question.agent)
+    if not isinstance(agent, DiffusionAgent):
+        raise UserError(f"{question.agent} draws in one pass, and has no sampler to study: name a diffusion agent")
+    total = agent.schedule.steps
     ways = {
         f"{sampler}, {steps} steps": with_setting(question.agent, sampler=sampler, steps=steps)
         for sampler in SAMPLERS

@@ -129,7 +129,7 @@ class _Run:
                 if "fused" in group:  # Adam in one kernel instead of dozens
                     group["fused"] = True
         data, rng = self.data.to(fabric.device), torch.Generator(fabric.device)
-        learner: Any = torch.compile(network, options=_options(self.compile)) if self.compile else network
+        learner: Any = compile_network(network, self.compile) if self.compile else network
         advance = plain_steps(fabric, objective, learner, optimizer, data, rng)
         if self.replay:
             advance = replayed_steps(advance, rng)
@@ -137,11 +137,13 @@ class _Run:
         begun = time.monotonic() - state["seconds"]
         totals = {name: total.to(fabric.device) for name, total in state["totals"].items()}
         since = state["curve"][-1]["step"] if state["curve"] else 0
+        slow_down: Callable[[list[dict[str, float]]], float] = getattr(objective, "slow_down", lambda curve: 1.0)
+        slowed = slow_down(state["curve"])
         network.train()
         with stops_between_steps() as asked_to_stop, step_bar(self.steps, shown=fabric.is_global_zero) as show:
             for step in range(state["step"], self.steps):
                 for group, rate in zip(optimizer.param_groups, rates, strict=True):
-                    _set_rate(group, rate * objective.rate(step))
+                    _set_rate(group, rate * objective.rate(step) * slowed)
                 rng.manual_seed(seeds.seed("training", self.seed, fabric.global_rank, step))
                 for name, value in advance(step).items():
                     totals[name] = totals[name] + value if name in totals else value.clone()
@@ -169,7 +171,8 @@ class _Run:
                             network.train()
                     except UserError as error:
                         problem = error
-                if problem := fabric.broadcast(problem):
+                problem, slowed = fabric.broadcast((problem, slow_down(state["curve"])))  # one process keeps the curve
+                if problem:
                     raise problem
                 if stopped:
                     raise KeyboardInterrupt
@@ -255,8 +258,14 @@ def _fresh(objective: Objective, data: TrainingImages, seed: int) -> nn.Module:
         return objective.build(data)
 
 
-def _options(compile: bool | Mapping[str, Any]) -> dict[str, Any] | None:
-    return None if isinstance(compile, bool) else dict(compile)
+def compile_network(network: nn.Module, options: bool | Mapping[str, Any]) -> Any:
+    """Compiled as a whole, unless it knows better which of its parts: then those are."""
+    given = None if isinstance(options, bool) else dict(options)
+    compile_parts: Callable[[dict[str, Any] | None], None] | None = getattr(network, "compile_parts", None)
+    if compile_parts is None:
+        return torch.compile(network, options=given)
+    compile_parts(given)
+    return network
 
 
 def _set_rate(group: dict[str, Any], rate: float) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, NamedTuple, Protocol, Self
 
 import torch
 from torch import nn
@@ -11,11 +12,28 @@ from torch import nn
 from exemplar.errors import UserError
 from exemplar.spaces.training.images import TrainingImages
 
+
+class Update(NamedTuple):
+    """One of several updates within a step. loss: what is descended; parameters: whose turn it is, the others stay as they are;
+    metrics: numbers to show, 0-d tensors, `loss` among them in one of the updates."""
+
+    loss: torch.Tensor
+    parameters: Sequence[nn.Parameter]
+    metrics: dict[str, torch.Tensor]
+
+
 Loss = tuple[torch.Tensor, dict[str, torch.Tensor]]  # what is descended, and what else to show, all 0-d tensors
 
 
 class Objective(Protocol):
-    """What the training loop needs: a frozen dataclass, whose fields are its configuration, with a name that never changes."""
+    """What the training loop needs: a frozen dataclass, whose fields are its configuration, with a name that never changes.
+
+    It may also have
+    losses(network, data, rng, step) -> Iterator[Update], for networks that take turns within a step: each loss is computed
+        when the one before it has been descended;
+    gradient_clip: the longest gradient, all parameters together;
+    slow_down(curve) -> float: a share of the learning rate that depends on the curve so far.
+    """
 
     name: ClassVar[str]
 

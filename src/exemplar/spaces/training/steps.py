@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from exemplar.spaces.training.images import TrainingImages
-from exemplar.spaces.training.objective import Objective
+from exemplar.spaces.training.objective import Objective, Update
 
 if TYPE_CHECKING:
     from lightning_fabric import Fabric
@@ -27,20 +27,41 @@ def plain_steps(
     data: TrainingImages,
     rng: torch.Generator,
 ) -> Advance:
+    clip: float | None = getattr(objective, "gradient_clip", None)
+    losses: Callable[..., Iterator[Update]] | None = getattr(objective, "losses", None)
+
+    def descend(loss: torch.Tensor, parameters: Sequence[nn.Parameter] | None = None) -> None:
+        loss.backward(inputs=parameters)
+        gradients = [p.grad for group in optimizer.param_groups for p in group["params"] if p.grad is not None]
+        if fabric.world_size > 1:  # all gradients in one message: a loss may use the network in any way it likes
+            mean = mean_over_devices(fabric, torch.cat([gradient.flatten() for gradient in gradients]))
+            for gradient, part in zip(gradients, mean.split([g.numel() for g in gradients]), strict=True):
+                gradient.copy_(part.view_as(gradient))
+        if clip is not None:
+            nn.utils.clip_grad_norm_([p for group in optimizer.param_groups for p in group["params"]], clip)
+        optimizer.step()
+
     def advance(step: int) -> dict[str, torch.Tensor]:
         optimizer.zero_grad()
         with fabric.autocast():
             loss, metrics = objective.loss(network, data, rng, step)
-        loss.backward()
-        if fabric.world_size > 1:  # all gradients in one message: a loss may use the network in any way it likes
-            gradients = [p.grad for group in optimizer.param_groups for p in group["params"] if p.grad is not None]
-            mean = mean_over_devices(fabric, torch.cat([gradient.flatten() for gradient in gradients]))
-            for gradient, part in zip(gradients, mean.split([g.numel() for g in gradients]), strict=True):
-                gradient.copy_(part.view_as(gradient))
-        optimizer.step()
+        descend(loss)
         return {"loss": loss.detach(), **{name: value.detach() for name, value in metrics.items()}}
 
-    return advance
+    def take_turns(step: int) -> dict[str, torch.Tensor]:
+        assert losses is not None
+        metrics: dict[str, torch.Tensor] = {}
+        updates = losses(network, data, rng, step)
+        while True:
+            optimizer.zero_grad()  # who has no gradient is not moved
+            with fabric.autocast():
+                update = next(updates, None)
+            if update is None:
+                return metrics
+            descend(update.loss, update.parameters)
+            metrics |= {name: value.detach() for name, value in update.metrics.items()}
+
+    return advance if losses is None else take_turns
 
 
 def replayed_steps(advance: Advance, rng: torch.Generator) -> Advance:
