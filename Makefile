@@ -20,7 +20,7 @@ test: .venv/.installed-dev  ## what CI runs
 	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 test-all: .venv/.installed-all  ## with the long kill, fuzz, load and Ray tests
-	$(BIN)/python -m pytest -m ""
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m ""
 
 check: .venv/.installed-dev  ## style and types
 	$(BIN)/ruff check src tests speed docs/import_graph.py

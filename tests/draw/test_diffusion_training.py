@@ -280,6 +280,7 @@ class TestVerb:
         for ending in (".safetensors", ".svg", ".png"):
             assert path.with_name(path.name + ending).stat().st_size > 0
 
+    @pytest.mark.long
     def test_the_command_says_the_same_as_python(self, exemplar: Any, few_drawings: Path, tmp_path: Path) -> None:
         words = ["cfgdm-tiny", "--data", few_drawings, "--steps", 2, "--every", 2, "--device", "cpu"]
         settings = [word for setting in ("width=6", "batch=2", "diffusion_steps=40") for word in ("--setting", setting)]

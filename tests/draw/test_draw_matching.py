@@ -98,6 +98,7 @@ def test_without_people_only_the_exemplars_are_said_to_be_matched(own: np.ndarra
     assert head.split() == ["score", "value", "95", "%", "n"]
 
 
+@pytest.mark.long
 def test_everyone_is_brought_to_one_format_to_be_compared(own: np.ndarray) -> None:
     runs = [ex.draw.score(changed(own, change), agent=change.__name__, match=True, **ASKED) for change in (small, wide)]  # type: ignore[arg-type]
     with pytest.raises(UserError, match="judged in another format for each: compare them with --match"):

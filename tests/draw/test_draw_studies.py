@@ -217,7 +217,9 @@ def test_every_study_has_a_page_and_every_page_a_study():
     assert set(STUDIES) == set(SHOW)
 
 
-@pytest.mark.parametrize("name", STUDIES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.long) if name == "resolution" else name for name in STUDIES]
+)
 def test_a_study_leaves_scores_figures_and_a_page(done, name):
     folder = done(name)
     study = STUDIES[name]

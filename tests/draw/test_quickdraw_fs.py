@@ -455,6 +455,7 @@ def test_the_sheet_shows_every_cluster_once_with_its_reason(clusters, tmp_path):
 # runs
 
 
+@pytest.mark.long
 def test_one_and_two_workers_and_a_killed_run_give_the_same_bytes(tmp_path):
     many = words(6)
     write(tmp_path / "in" / "many.ndjson", [line for text in many[:3] for line in text])
@@ -829,6 +830,7 @@ def test_clusters_of_no_test_set_are_divided_and_the_outermost_drawings_left_out
     assert [data.maker[place] for place in data.rows(data.concepts[0])] == parts[data.concepts[0]]
 
 
+@pytest.mark.long
 def test_dividing_ends_with_the_same_bytes_with_one_worker_and_two(clusters, tmp_path):
     built = build_data(tmp_path / "fs", clusters, BUILD).folder
     for name, backend in (("one", engine.Here()), ("two", engine.Pool(2))):

@@ -209,6 +209,7 @@ def test_every_study_runs_on_features_of_ones_own(tmp_path, name):
     assert done.page is not None and "<svg" in (tmp_path / name / "figure.svg").read_text()
 
 
+@pytest.mark.long
 def test_one_and_two_workers_agree(tmp_path):
     found = [
         ex.foresee.study(

@@ -75,9 +75,7 @@ def test_what_is_no_predictor_is_refused(tmp_path, content):
 
 def test_it_says_when_a_task_is_unlike_anything_it_knows(predictor):
     rng = np.random.default_rng(0)
-    flat = FewShotTask.of(
-        1 + 0.001 * rng.random((12, 12)), np.repeat(np.arange(3), 4), 1 + 0.001 * rng.random((30, 12))
-    )
+    flat = FewShotTask.of(1 + 0.05 * rng.random((12, 12)), np.repeat(np.arange(3), 4), 1 + 0.05 * rng.random((30, 12)))
     assert any("unlike anything" in sentence for sentence in predictor.find_warnings(flat))
     ways, _ = make_task(make_bank(), [14, 15, 16, 17, 18])
     assert any("calibrated for 3 to 3 ways, this task has 5" in sentence for sentence in predictor.find_warnings(ways))

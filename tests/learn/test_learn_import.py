@@ -182,7 +182,7 @@ def test_a_model_that_shares_its_sessions_with_people_has_no_advantage():
     """The other model is the true one itself, session by session: people are as near to either."""
     true = learners(0.9, "shared", 60)
     (found,) = power_to_tell_apart(true, true, n_people=(20,), n_subtasks=(6,), n_experiments=100, rng=seeds.rng(3))
-    assert found.recovery.value == 0 and found.rejection == found.level  # never nearer: always exactly as near
+    assert found.recovery.lo < 0.5 < found.recovery.hi and found.rejection == found.level  # as near: decided by lot
     assert found.level.value < 0.15
 
 

@@ -205,6 +205,7 @@ def test_omniglot_is_encoded_by_name_and_split(exemplar: Any, real_data: Any, tm
     assert (concept[[0, 20]][distance[own].argmin(1)] == concept[own]).mean() > 0.9
 
 
+@pytest.mark.long
 def test_a_space_is_trained_listed_and_used(
     exemplar: Any, drawings: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -167,7 +167,9 @@ def test_shipped_spaces_are_all_different() -> None:
     assert len({load_space(name).identity for name in SHIPPED}) == len(SHIPPED)
 
 
-@pytest.mark.parametrize("name", OMNIGLOT)
+@pytest.mark.parametrize(
+    "name", [name if name.endswith("released-s0") else pytest.param(name, marks=pytest.mark.long) for name in OMNIGLOT]
+)
 def test_a_critic_scores_on_omniglot_what_its_card_says(name: str, real_data: Any) -> None:
     """In bfloat16, on a CPU. A ProtoNet is tested in its last layer, a SimCLR in the 256-d one, as they were in training."""
     real_data("omniglot")
@@ -291,6 +293,7 @@ def test_the_residual_protonet_of_quickdraw_can_be_trained(tmp_path: Path, monke
 
 
 @pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="there is one core here")
+@pytest.mark.long
 def test_a_space_is_trained_on_two_devices_and_its_card_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

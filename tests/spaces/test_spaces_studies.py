@@ -139,6 +139,7 @@ def test_critics_that_have_seen_the_official_characters_are_refused(real_data):
     assert name_official_run(RunJob(0, BACKGROUND[0])) <= 0.1
 
 
+@pytest.mark.long
 def test_the_official_runs_come_out_the_same_again(real_data, tmp_path):
     real_data("omniglot")
     kept = load_kept("official-runs-by-protonet")

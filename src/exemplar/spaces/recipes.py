@@ -42,6 +42,7 @@ QUICKDRAW_PARTS = ("quickdraw-fs", "critics-parts", None)
 SEEDS = 2**32  # a seed is one of so many
 CIFAR_FS, FC100 = ("cifar-fs", "train", "val"), ("fc100", "train", "val")
 # for continual few-shot learning: classes apart from the suites', networks of the literature
+FOR_RECALL = "Nothing was chosen on data: the network is the literature's, rate and length were set beforehand"
 OMNIGLOT_CFSL, ALL_OF_CIFAR_FS = ("omniglot", "cfsl-train", "cfsl-val"), ("cifar-fs", "train", None)
 
 
@@ -182,10 +183,18 @@ RECIPES = {
     "wrn28-10-cifar-fs": replace(WRN, objective=Pretraining(backbone="wrn28-10")),
     "densenet-fc100": replace(WRN, objective=Pretraining(backbone="densenet", mixed=0.0), data=FC100),
     "protonet-omniglot-cfsl": Recipe(
-        ProtoNet(network="conv4-64", ways=30, queries=3, halve_after=4, epoch=500), OMNIGLOT_CFSL, steps=3_000, size=28
+        ProtoNet(network="conv4-64", ways=30, queries=3, halve_after=4, epoch=500),
+        OMNIGLOT_CFSL,
+        steps=3_000,
+        size=28,
+        chosen=FOR_RECALL,
     ),
     "conv4-64-omniglot-cfsl": Recipe(
-        Classifier(network="conv4-64", epoch=500, halve_after=2), ("omniglot", "cfsl-train", None), steps=3_000, size=28
+        Classifier(network="conv4-64", epoch=500, halve_after=2),
+        ("omniglot", "cfsl-train", None),
+        steps=3_000,
+        size=28,
+        chosen=FOR_RECALL,
     ),
     "protonet-cifar-fs": Recipe(
         ProtoNet(network="conv4-64", ways=20, shots=2, queries=4, halve_after=4, epoch=500),
@@ -193,9 +202,10 @@ RECIPES = {
         steps=3_000,
         size=32,
         threshold=None,
+        chosen=FOR_RECALL,
     ),
-    "maml-omniglot-cfsl": Recipe(Maml(), OMNIGLOT_CFSL, steps=4_000, size=28),
-    "maml-cifar-fs": Recipe(Maml(shots=2), ALL_OF_CIFAR_FS, steps=4_000, size=32, threshold=None),
+    "maml-omniglot-cfsl": Recipe(Maml(), OMNIGLOT_CFSL, steps=4_000, size=28, chosen=FOR_RECALL),
+    "maml-cifar-fs": Recipe(Maml(shots=2), ALL_OF_CIFAR_FS, steps=4_000, size=32, threshold=None, chosen=FOR_RECALL),
     "conv4-64-cifar-fs": replace(WRN, objective=Pretraining(backbone="conv4-64", mixed=0.0, steps=3_000), steps=3_000),
 }
 
