@@ -152,6 +152,22 @@ def test_scores_are_a_sortable_table_with_their_labels():
     ]
 
 
+@pytest.mark.parametrize(
+    ("value", "ci95", "cells"),
+    [
+        (0.00273, (0.0025, 0.0029), ["0.00273", "[0.00250, 0.00290]"]),
+        (-0.00002, (-0.0004, 0.0003), ["-0.00002", "[-0.00040, 0.00030]"]),
+        (0.8, (0.71, 0.88), ["0.800", "[0.710, 0.880]"]),
+        (1e-17, (1e-17, 2e-17), ["0.000", "[0.000, 0.000]"]),
+    ],
+)
+def test_a_row_has_the_digits_that_its_interval_needs(
+    value: float, ci95: tuple[float, float], cells: list[str]
+) -> None:
+    (row,) = score_table([Score("mse_n", value, ci95, 64)]).rows
+    assert [cell.text for cell in row[1:3]] == cells  # type: ignore[union-attr]
+
+
 def test_cells_show_a_score_with_its_interval_and_a_missing_one_as_a_dash():
     assert Cell.of(SCORES[0]) == Cell("0.500", 0.5, "[0.400, 0.600]", hint="n = 12", number=True)
     assert Cell.of(None) == Cell("–", number=True) and Cell.of(SCORES[2]).small == ""

@@ -11,6 +11,8 @@ from exemplar.records import Score
 MISSING = "–"
 MANY_ROWS = 30  # a longer table scrolls inside the page
 
+NARROW = 0.002  # below, three decimals do not show a width
+
 
 @dataclass(frozen=True)
 class Cell:
@@ -140,14 +142,14 @@ def format_range(ci95: tuple[float, float], decimals: int = 3) -> str:
 
 
 def count_decimals(score: Score) -> int:
-    """Three, or as many as show two digits of the interval's width, or of a small value without one.
+    """Three; where they would not show an interval, as many as show two digits of its width, or of a small value without one.
 
     >>> count_decimals(Score("mse_n", 0.00273, (0.0025, 0.0029), 64)), count_decimals(Score("accuracy", 0.8, (0.7, 0.9), 64))
     (5, 3)
     """
     low, high = score.ci95
     shown = high - low if math.isfinite(low) and high > low else abs(score.value)
-    return min(max(3, 1 - math.floor(math.log10(shown))), 6) if math.isfinite(shown) and shown > 0 else 3
+    return min(1 - math.floor(math.log10(shown)), 6) if 1e-6 < shown < NARROW else 3
 
 
 def _plain(score: Score | None) -> list[float | None] | None:
