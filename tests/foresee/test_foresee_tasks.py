@@ -110,7 +110,7 @@ def test_the_authors_feature_files_are_read(tmp_path: Path, kind, protocol):
 
 class Malice:
     def __reduce__(self):
-        return (os.system, ("echo run > /tmp/never",))
+        return (os.system, ("echo run",))
 
 
 def test_a_pickle_that_would_run_something_is_refused(tmp_path: Path):

@@ -5,20 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 from torch import nn
 
-from exemplar.draw.diffusion.drawing import binarise
 from exemplar.draw.one_pass import OnePassDrawer
 from exemplar.draw.trainable import DrawingObjective
+from exemplar.draw.trained_agent import TrainedAgent
 from exemplar.spaces.cards import Card
 from exemplar.spaces.devices import find_device
 from exemplar.spaces.identity import identify_network
-from exemplar.spaces.inputs import DrawingInput, as_bytes
+from exemplar.spaces.inputs import DrawingInput
 
 
 @dataclass(frozen=True, eq=False)
-class OnePassAgent:
+class OnePassAgent(TrainedAgent):
     """A trained network that draws. name: as it was asked for; objective: what it has learned; input: how exemplars are made
     fit for it; device: auto, cpu, cuda or cuda:N; part: drawings at a time; card: of its weights, if they were kept."""
 
@@ -31,11 +30,6 @@ class OnePassAgent:
     card: Card | None = None
 
     @property
-    def size(self) -> tuple[int, int]:
-        """(h, w) of its drawings, px."""
-        return self.input.size
-
-    @property
     def identity(self) -> dict[str, object]:
         """What decides what it draws, besides exemplars, n and rng."""
         return {
@@ -46,13 +40,7 @@ class OnePassAgent:
             "part": self.part,
         }
 
-    def __call__(self, exemplars: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
-        """exemplars: (k, h, w) in [0, 1], ink 1 → (k, n, *size) uint8, ink 255, paper 0."""
-        return binarise(self.draw_levels(exemplars, n, rng), self.input.threshold)
-
     def draw_levels(self, exemplars: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
         """(k, n, *size) float32 in [0, 1]: drawings before they are binarised."""
-        place = find_device(self.device)
-        self.network.to(place)
-        shown = torch.as_tensor(self.input.prepare(as_bytes(np.asarray(exemplars)))).to(place)
+        shown = self.show(exemplars)
         return OnePassDrawer(self.network, self.name, self.part).draw(shown, n, rng)

@@ -5,6 +5,7 @@ Only torch is needed here, so that a recipe can be trained on a machine that has
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
@@ -50,14 +51,15 @@ class DrawingObjective(NamedObjective, Protocol):
         """A sentence for each thing that went wrong though the loss is a number."""
 
 
-class TrainedByLoss:
+class TrainedByLoss(ABC):
     """What objectives of one loss and one Adam do alike."""
 
     batch_setting: ClassVar[str] = "batch"
     learning_rate: float
 
+    @abstractmethod
     def loss(self, network: nn.Module, data: TrainingImages, rng: torch.Generator, step: int) -> Loss:
-        raise NotImplementedError
+        """Of one batch, and metrics beside it."""
 
     def validate(self, network: nn.Module, data: TrainingImages, rng: torch.Generator) -> dict[str, float]:
         """loss: of 8 batches of held-out drawings."""

@@ -1,5 +1,5 @@
-"""Frozen suites: 600 tasks of each type on the data of the literature (seed 0), by SHA-256. Whoever makes them, anywhere and on
-any number of workers, gets these; `make_tasks` and `check` say when a suite is one of them."""
+"""Frozen suites: 600 tasks of each type on the data of the literature (seed 0), by SHA-256. Made anywhere, on any
+number of workers, they are these; `make_tasks` and `check` say when a suite is one of them."""
 
 from __future__ import annotations
 

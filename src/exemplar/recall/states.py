@@ -22,7 +22,7 @@ State = dict[str, np.ndarray]
 
 
 def poison(images: torch.Tensor, labels: torch.Tensor) -> None:
-    """A support set that is over: whoever kept a view of it has NaN and impossible labels."""
+    """A support set that is over: a view of it that was kept has NaN and impossible labels."""
     with torch.no_grad():
         images.detach().fill_(float("nan"))
         labels.detach().fill_(POISON_LABEL)

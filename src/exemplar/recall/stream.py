@@ -25,7 +25,7 @@ FORM = "a learner has reset(n_labels, rng), observe(images, labels), predict(ima
 
 
 class Learner(Protocol):
-    """Whoever does the task. images: (n, channels, h, w) float32 in [0, 1], or (n, d) features; labels: (n,) int64 from 0."""
+    """What does the task. images: (n, channels, h, w) float32 in [0, 1], or (n, d) features; labels: (n,) int64 from 0."""
 
     def reset(self, n_labels: int, rng: np.random.Generator) -> None:
         """Forget everything; whatever is random until the next reset comes from rng."""

@@ -14,20 +14,21 @@ import numpy as np
 import torch
 from torch import nn
 
-from exemplar.draw.diffusion.drawing import Drawer, binarise
+from exemplar.draw.diffusion.drawing import Drawer
 from exemplar.draw.diffusion.networks import Denoiser
 from exemplar.draw.diffusion.objective import Objective
 from exemplar.draw.diffusion.process import Schedule
 from exemplar.draw.diffusion.samplers import Sampling, guide
+from exemplar.draw.trained_agent import TrainedAgent
 from exemplar.errors import UserError
 from exemplar.spaces.cards import Card
 from exemplar.spaces.devices import find_device
 from exemplar.spaces.identity import identify_network
-from exemplar.spaces.inputs import DrawingInput, as_bytes
+from exemplar.spaces.inputs import DrawingInput
 
 
 @dataclass(frozen=True, eq=False)
-class DiffusionAgent:
+class DiffusionAgent(TrainedAgent):
     """A trained network that draws. name: as it was asked for; objective: what it has learned; input: how exemplars are made
     fit for it; sampling: how it draws; device: auto, cpu, cuda or cuda:N; part, replay: as in `Drawer`, which says what the
     same seed gives; card: of its weights, if they were kept."""
@@ -47,11 +48,6 @@ class DiffusionAgent:
         return self.objective.schedule
 
     @property
-    def size(self) -> tuple[int, int]:
-        """(h, w) of its drawings, px."""
-        return self.input.size
-
-    @property
     def drawer(self) -> Drawer:
         return Drawer(self.network, self.objective, self.sampling, self.name, self.part, self.replay)
 
@@ -67,15 +63,9 @@ class DiffusionAgent:
             "part": self.part,
         }
 
-    def __call__(self, exemplars: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
-        """exemplars: (k, h, w) in [0, 1], ink 1 → (k, n, *size) uint8, ink 255, paper 0."""
-        return binarise(self.draw_levels(exemplars, n, rng), self.input.threshold)
-
     def draw_levels(self, exemplars: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
         """(k, n, *size) float32: drawings as the process leaves them, about 0 and 1, before they are binarised."""
-        place = find_device(self.device)
-        self.network.to(place)
-        shown = torch.as_tensor(self.input.prepare(as_bytes(np.asarray(exemplars)))).to(place)  # (k, 1, *size)
+        shown = self.show(exemplars)
         return self.drawer.draw(shown, n, rng)
 
     def predict_noise(

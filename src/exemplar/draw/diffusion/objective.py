@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, Self
@@ -41,12 +42,14 @@ class _Denoiser(TrainedByLoss):
     average: float
 
     @property
+    @abstractmethod
     def schedule(self) -> Schedule:
-        raise NotImplementedError
+        """Of the noise."""
 
     @property
+    @abstractmethod
     def batch(self) -> int:
-        raise NotImplementedError
+        """Drawings per step."""
 
     @property
     def drawings_per_step(self) -> int:

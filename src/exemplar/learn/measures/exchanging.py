@@ -1,5 +1,5 @@
-"""Do two groups differ in accuracy? Whoever was in which group is drawn again at random: if they do not differ, any division is
-as likely as the one that was found, so the test holds its level with any number of people and at any accuracy.
+"""Do two groups differ in accuracy? People are divided into two groups again at random: if they do not differ, any division
+is as likely as the one that was found, so the test holds its level with any number of people and at any accuracy.
 """
 
 from __future__ import annotations

@@ -90,7 +90,7 @@ def _design(
             for model, run, places in zip(models, runs, drawn, strict=True)
         ]
         error = [float(mse_n(moments_of(side.curves, people.curves()))) for side in sides]
-        nearer[place] = error[0] < error[1] or (error[0] == error[1] and rng.random() < 0.5)  # a tie is decided by lot
+        nearer[place] = error[0] < error[1] or (error[0] == error[1] and rng.random() < 0.5)  # ties go either way
         level[place], rejected[place] = (measure_excess(side, people).p < LEVEL for side in sides)
     shares = (stats.proportion(int(hits.sum()), n_experiments) for hits in (nearer, rejected, level))
     return Power(n_people, n_subtasks, *shares)
