@@ -107,7 +107,8 @@ class ScalesXLater(Good):
 
 class UsesNumpy(Good):
     def choose(self, x: np.ndarray) -> int:
-        return super().choose(x) if np.random.random() < 0.9 else 0  # noqa: NPY002
+        key = super().choose(x)
+        return key if np.random.random() < 0.9 else 0  # noqa: NPY002
 
 
 class SeedsNumpy(Good):
@@ -118,12 +119,14 @@ class SeedsNumpy(Good):
 
 class UsesPython(Good):
     def choose(self, x: np.ndarray) -> int:
-        return super().choose(x) if random.random() < 0.9 else 0
+        key = super().choose(x)
+        return key if random.random() < 0.9 else 0
 
 
 class UsesTorch(Good):
     def choose(self, x: np.ndarray) -> int:
-        return super().choose(x) if torch.rand(1) < 0.9 else 0
+        key = super().choose(x)
+        return key if torch.rand(1) < 0.9 else 0
 
 
 class MakesItsOwnGenerator(Good):
