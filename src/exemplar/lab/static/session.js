@@ -1,0 +1,42 @@
+// One session: jsPsych runs its trials, and each answer goes into the outbox as soon as it is there.
+
+import { make, show } from "./elements.js";
+import { TASKS } from "./tasks.js";
+
+/** Runs the trials that are left; resolves when the server has acknowledged the last one. */
+export async function runSession(session, { outbox, refresh_hz, bonusText, simulate }) {
+  const { plan } = session;
+  const task = TASKS[plan.type];
+  const stage = make("div", { id: "task", class: plan.type });
+  const jsPsych = initJsPsych({ display_element: stage });
+  const state = { refresh_hz, bonusText };
+  const timeline = plan.trials.slice(session.next).map((trial, i) => ({
+    type: task.plugin,
+    ...task.parameters(plan, trial, session.next + i, state),
+    on_finish: (data) => {
+      if (outbox.closed) return; // the trial was broken off
+      outbox.put(session.session, session.next + i, Object.fromEntries(task.answer.map((name) => [name, data[name] ?? null])));
+      document.dispatchEvent(new CustomEvent("lab:trial", { detail: data })); // for whoever measures: speed/lab_frames.py
+    },
+  }));
+
+  document.getElementById("page").hidden = true;
+  document.body.classList.add("working", plan.type);
+  document.body.append(stage);
+  const done = simulate ? jsPsych.simulate(timeline, simulate) : jsPsych.run(timeline);
+  const leave = () => {
+    stage.remove();
+    document.body.classList.remove("working", plan.type);
+  };
+  const breakOff = () => {
+    leave();
+    jsPsych.abortExperiment();
+  };
+  const finished = done.then(async () => {
+    leave();
+    if (outbox.closed) return;
+    show("Saving…", make("p", {}, "Your last answers are on their way to the server."));
+    await outbox.settled();
+  });
+  return { finished, breakOff };
+}
