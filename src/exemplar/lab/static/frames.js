@@ -21,10 +21,15 @@ export function countDropped(stamps, frame_ms) {
   return Math.max(0, had - (stamps.length - 1));
 }
 
-/** Frames per second, by the median interval of about one second: nobody's display is assumed to have 60 Hz. */
+/**
+ * Frames per second over about one second: nobody's display is assumed to have 60 Hz. The median interval says how many frames lie
+ * between two time stamps, should some have been dropped; all of them together are more exact than the clock's 0.1 ms.
+ */
 export async function measureRefresh() {
   const stamps = [await nextFrame()];
   while (stamps.length <= N_MEASURED) stamps.push(await nextFrame());
-  const intervals = stamps.slice(1).map((stamp, i) => stamp - stamps[i]).sort((a, b) => a - b);
-  return Math.round(100000 / intervals[intervals.length / 2]) / 100;
+  const intervals = stamps.slice(1).map((stamp, i) => stamp - stamps[i]);
+  const median = [...intervals].sort((a, b) => a - b)[intervals.length / 2];
+  const n_frames = intervals.reduce((n, interval) => n + Math.round(interval / median), 0);
+  return Math.round((100000 * n_frames) / (stamps.at(-1) - stamps[0])) / 100;
 }

@@ -7,8 +7,8 @@ import { listen } from "./listening.js";
 const { ParameterType } = jsPsychModule;
 
 const ASK = {
-  copy: "Copy this drawing as exactly as you can.",
-  creative: "Draw your own version of this: different, and still recognizably the same thing.",
+  copy: "Draw this again, as if you wrote it yourself.",
+  creative: "Draw a variation that others would still say is the same.",
 };
 
 const info = {

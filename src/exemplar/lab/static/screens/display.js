@@ -43,7 +43,7 @@ export async function calibrate() {
     make("p", {}, "Hold a bank card, or another card of that size, against the screen. Move the slider, or drag the corner, until the rectangle is exactly as large as the card."),
     make("div", { class: "card-place" }, card),
     make("p", { class: "field" }, make("label", { for: "card-width" }, "Size of the rectangle"), slider),
-    make("p", {}, `Then ${upright ? "hold the screen" : "sit"} about ${cm} cm (${Math.round(cm * INCHES_PER_CM)} inches) from your eyes and keep that distance.`),
+    make("p", {}, `From now on keep your eyes about ${cm} cm (${Math.round(cm * INCHES_PER_CM)} inches) from the screen.`),
     row,
   );
   if (await pressed) writeDisplay({ px_per_cm: Number(slider.value) / across });

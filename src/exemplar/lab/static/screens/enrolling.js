@@ -12,7 +12,7 @@ export async function askConsent(experiment) {
   show(
     experiment.title,
     make("p", { class: "lead" }, experiment.summary),
-    make("p", { class: "small" }, `About ${experiment.minutes} minutes.`),
+    make("p", { class: "small" }, `About ${experiment.minutes} ${experiment.minutes === 1 ? "minute" : "minutes"}.`),
     make("h2", {}, "Before you agree"),
     paragraphs(experiment.consent),
     experiment.contact ? make("p", {}, `Questions? Contact ${experiment.contact}.`) : null,
