@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from exemplar.images.concepts import ConceptSet, Labels
     from exemplar.images.folder import load_folder, load_npz
     from exemplar.images.glyphs import GlyphsConfig, load_glyphs, redraw
+    from exemplar.images.ink import render
     from exemplar.images.objects import ObjectsConfig, load_objects
 
 # Python-only names → the modules below this one that have them
@@ -32,6 +33,7 @@ LAZY = {
     "load_npz": "folder",
     "load_objects": "objects",
     "redraw": "glyphs",
+    "render": "ink",
 }
 
 __all__ = [
@@ -47,6 +49,7 @@ __all__ = [
     "load_npz",
     "load_objects",
     "redraw",
+    "render",
     "sheet",
     "show",
 ]

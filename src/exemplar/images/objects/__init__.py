@@ -12,6 +12,7 @@ from pathlib import Path
 from exemplar.errors import UserError, unknown
 from exemplar.images.concepts import ConceptSet
 from exemplar.images.objects.backgrounds import Backgrounds, Fields, photographs
+from exemplar.images.objects.familiar import ANIMALS
 from exemplar.images.objects.pictures import Pictures
 from exemplar.images.objects.views import TRANSFORMATIONS, Views, high_variation_views, one_shot_views
 
@@ -21,9 +22,14 @@ SPLITS = {
     "high-variation": "128 objects, 100 views each: any pose, size, position and background (Experiment 1, 64 pairs)",
     "one-shot": "64 others, 61 views each: a training image and its transformations (Experiment 2, 32 pairs)",
     "warm-up": "8 others, 50 high-variation views each (4 pairs)",
+    "familiar": "an elephant and a bear, 100 high-variation views each (prescreening)",
 }
-N_OBJECTS = {"high-variation": 128, "one-shot": 64, "warm-up": 8}
-N_VIEWS = {"high-variation": 100, "warm-up": 50}  # of the one-shot set each has its place: there are always 61
+N_OBJECTS = {"high-variation": 128, "one-shot": 64, "warm-up": 8, "familiar": 2}
+N_VIEWS = {
+    "high-variation": 100,
+    "warm-up": 50,
+    "familiar": 100,
+}  # of the one-shot set each has its place: there are always 61
 PREFIX = {"high-variation": "object", "one-shot": "oneshot", "warm-up": "warmup"}  # no object is in two splits
 
 
@@ -72,7 +78,9 @@ def views(split: str, config: ObjectsConfig = DEFAULT) -> Views:
     if split not in SPLITS:
         raise unknown("split of objects", split, SPLITS)
     n = N_OBJECTS[split] if config.objects is None else config.objects
-    concepts = [f"{PREFIX[split]}{k + 1:03d}" for k in range(n)]
+    if split == "familiar" and n > len(ANIMALS):
+        raise UserError(f"there are {len(ANIMALS)} familiar objects ({', '.join(ANIMALS)}), not {n}: leave objects out")
+    concepts = [f"{PREFIX[split]}{k + 1:03d}" for k in range(n)] if split != "familiar" else list(ANIMALS)[:n]
     if split != "one-shot":
         return high_variation_views(concepts, config.views or N_VIEWS[split], config.seed)
     if config.views is not None:

@@ -68,6 +68,10 @@ TAPERS = {
 
 def shape(name: str, seed: int) -> tuple[Limb, ...]:
     """The object of this name: its body, a single limb, first. Where it lies in space and how large it is does not matter."""
+    from exemplar.images.objects.familiar import ANIMALS, familiar_shape
+
+    if name in ANIMALS:
+        return familiar_shape(name)
     rng = seeds.rng("objects", seed, "shape", name)
     proposals: list[tuple[Limb, ...]] = []
     while len(proposals) < TRIES and (not proposals or _fullness(proposals[-1]) > FULL):

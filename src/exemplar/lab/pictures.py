@@ -1,0 +1,56 @@
+"""Images as the browser asks for them: under addresses that do not tell what they show, drawn once and kept on disk."""
+
+from __future__ import annotations
+
+import hmac
+import io
+from collections.abc import Iterable
+from hashlib import sha256
+from pathlib import Path
+
+from PIL import Image
+
+from exemplar.errors import UserError
+from exemplar.files import whole_file
+from exemplar.lab.experiments.protocol import Experiment
+
+ADDRESS = "/images/{}.png"
+
+
+class Pictures:
+    """All images of the experiments. secret: behind the addresses, the same for every process; folder: where they are kept."""
+
+    def __init__(self, experiments: Iterable[Experiment], secret: str, folder: Path) -> None:
+        self.secret, self.folder = secret.encode(), folder
+        self.where = {
+            self.digest(experiment.name, name): (experiment, name)
+            for experiment in experiments
+            for name in experiment.list_images()
+        }
+
+    def digest(self, experiment: str, name: str) -> str:
+        return hmac.new(self.secret, f"{experiment}/{name}".encode(), sha256).hexdigest()[:32]
+
+    def address(self, experiment: str, name: str) -> str:
+        return ADDRESS.format(self.digest(experiment, name))
+
+    def read(self, digest: str) -> bytes:
+        """The PNG; KeyError where there is no such image."""
+        experiment, name = self.where[digest]
+        path = self.folder / digest[:2] / f"{digest}.png"
+        try:
+            return path.read_bytes()
+        except OSError:
+            png = encode_png(experiment, name)
+        try:
+            with whole_file(path) as part:
+                part.write_bytes(png)
+        except (OSError, UserError):  # a full or read-only disk: it is drawn again next time
+            pass
+        return png
+
+
+def encode_png(experiment: Experiment, name: str) -> bytes:
+    buffer = io.BytesIO()
+    Image.fromarray(experiment.draw_image(name)).save(buffer, "PNG", compress_level=3)
+    return buffer.getvalue()
