@@ -115,9 +115,8 @@ def simulate(
 @verb
 def turing(
     record: Annotated[Place, Option("The folder that `export` wrote of a Turing experiment.", positional=True)],
-    seed: Seed = 0,
 ) -> Answer:
     """How well people tell an agent's drawings from a person's: share of right choices and d′, per agent."""
     from exemplar.lab.telling_apart import score_turing
 
-    return score_turing(Path(record), seed=seed)
+    return score_turing(Path(record).expanduser())
