@@ -39,7 +39,8 @@ def serve(
     simulation: Annotated[bool, Option("Let pages drive themselves (?simulate=data-only), for tests.")] = False,
     requests: Annotated[float, Option("Requests per second from one address; 0 for no limit.", low=0)] = 60.0,
     draw_ahead: Annotated[
-        bool, Option("Draw all images in the background at once, not when they are asked for.")
+        bool,
+        Option("Draw all images in the background, before they are asked for.", name="--draw-ahead/--no-draw-ahead"),
     ] = True,
 ) -> Answer:
     """Serve the experiments to browsers until interrupted."""
@@ -122,7 +123,7 @@ def load(
     pace: Annotated[float, Option("Seconds between the trials of one participant, on average.", low=0)] = 1.2,
     kills: Annotated[int, Option("How often a server is killed inside a request, and started again.", low=0)] = 0,
     servers: Annotated[int, Option("Server processes on one database.", low=1, high=64)] = 1,
-    images: Annotated[bool, Option("Load the images, too, as browsers do.")] = True,
+    images: Annotated[bool, Option("Load the images, too, as browsers do.", name="--images/--no-images")] = True,
     database: Annotated[
         str | None, Option("An empty PostgreSQL database; an SQLite file of its own unless given.")
     ] = None,

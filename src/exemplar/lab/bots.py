@@ -9,6 +9,7 @@ import tempfile
 import time
 import urllib.parse
 from collections.abc import Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -35,6 +36,8 @@ class Host(Protocol):
 
     def image(self, address: str) -> bytes: ...
 
+    def close(self) -> None: ...
+
 
 class InProcess:
     """The lab itself, without HTTP."""
@@ -58,6 +61,9 @@ class InProcess:
 
     def image(self, address: str) -> bytes:
         return self.lab.pictures.read(address.rpartition("/")[2].removesuffix(".png"))
+
+    def close(self) -> None:
+        pass
 
 
 class Http:
@@ -87,6 +93,9 @@ class Http:
 
     def image(self, address: str) -> bytes:
         return self.request("GET", address, None)
+
+    def close(self) -> None:
+        self.connection.close()
 
     def send(self, method: str, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
         found: dict[str, Any] = json.loads(self.request(method, path, json.dumps(body).encode()))
@@ -151,11 +160,11 @@ def simulate_bots(
         player = make_player(find_experiment(lab.experiments, experiment), agent, stage)
         for number in range(n):
             print(f"bot {number + 1} of {n} …", file=sys.stderr)
-            host = InProcess(lab) if server is None else Http(server)
-            try:
-                names.append(take_part(host, player, experiment, name, seed + number))
-            except Refused as problem:
-                raise UserError(problem.text) from problem
+            with closing(InProcess(lab) if server is None else Http(server)) as host:
+                try:
+                    names.append(take_part(host, player, experiment, name, seed + number))
+                except Refused as problem:
+                    raise UserError(problem.text) from problem
         if folder is not None:
             write_export(lab, experiment, folder)
         lab.storage.close()

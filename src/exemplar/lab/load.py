@@ -51,7 +51,8 @@ class LoadConfig:
 @dataclass(eq=False)
 class LoadResult:
     """calls: every request, in the order of their answers; down: (from, to) when a server was down, s; lost, doubled, strange:
-    numbers of trials; logs: what clients saw acknowledged; unfinished: sessions; seconds: in all; server_cpu: CPU seconds of the server processes."""
+    numbers of trials; unfinished: sessions; logs: what clients saw acknowledged; seconds: in all; server_cpu: CPU seconds of
+    the server processes, their starts not counted."""
 
     calls: list[Call] = field(default_factory=list)
     down: list[tuple[float, float]] = field(default_factory=list)
@@ -246,8 +247,8 @@ def _estimate(result: LoadResult, config: LoadConfig) -> str:
     share = result.server_cpu / result.seconds
     held = config.participants / max(share, 1e-9)
     return (
-        f"At this pace the servers took {share:.2f} cores, their starts not counted: one core holds about {held:,.0f} participants, and "
-        f"10,000 would need about {10_000 / held:,.0f} cores."
+        f"At this pace the servers took {share:.2f} cores, their starts not counted: one core holds about {held:,.0f} "
+        f"participants, and 10,000 would need about {10_000 / held:,.0f} cores."
     )
 
 

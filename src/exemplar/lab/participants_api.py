@@ -23,7 +23,7 @@ class Strict(BaseModel):
 class Bot(Strict):
     """An agent that takes part. Its sessions follow from its name and seed."""
 
-    agent: Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9._ -]+$")]
+    agent: Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9._ @=,:/-]+$")]
     seed: Annotated[int, Field(ge=0, lt=2**31)]
 
 
