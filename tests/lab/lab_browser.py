@@ -134,6 +134,7 @@ def open_page(browser: Any, device: dict[str, Any] = DESKTOP, *, before: str = "
 def watch(page: Any) -> Any:
     page.problems = []
     page.on("pageerror", lambda error: page.problems.append(str(error)))
+    page.on("console", lambda said: page.problems.append(said.text) if "Content Security Policy" in said.text else None)
     page.set_default_timeout(30_000)
     return page
 

@@ -14,7 +14,8 @@ def browser():
 
 def test_someone_takes_part_and_what_they_did_is_kept(tmp_path, browser):
     with running_lab(tmp_path, LEARNING) as lab:
-        page = open_page(browser)
+        page, asked = open_page(browser), []
+        page.on("request", lambda request: asked.append(request.url))
         consent(page, lab, "objects")
         press(page, "Start")
         learn(page, [0, 1, 1, 0])
@@ -23,4 +24,5 @@ def test_someone_takes_part_and_what_they_did_is_kept(tmp_path, browser):
         assert [answer["choice"] for answer in kept.answer] == [0, 1, 1, 0]
         assert kept.trial.tolist() == [0, 1, 2, 3] and kept.participant.nunique() == 1
         assert page.problems == []
+        assert len(asked) > 20 and all(url.startswith((lab.url, "data:")) for url in asked)  # nothing from the internet
         page.context.close()

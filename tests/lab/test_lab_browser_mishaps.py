@@ -6,7 +6,19 @@ import signal
 
 import pytest
 from lab_browser import (
-    DRAWING, LEARNING, TOKEN, TURING, chromium, code_of, consent, heading, learn, open_page, press, running_lab, watch,
+    DRAWING,
+    LEARNING,
+    TOKEN,
+    TURING,
+    chromium,
+    code_of,
+    consent,
+    heading,
+    learn,
+    open_page,
+    press,
+    running_lab,
+    watch,
 )  # fmt: skip
 
 pytestmark = pytest.mark.long
