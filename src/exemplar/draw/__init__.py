@@ -54,6 +54,7 @@ from exemplar.options import Address, Engine, Names, Option, Place, Seed, Worker
 if TYPE_CHECKING:
     from exemplar.answers import Answer
     from exemplar.draw.adapting import sample_maml_episodes
+    from exemplar.draw.agents import make_agent
     from exemplar.draw.critics import Critics, load_critics
     from exemplar.draw.diffusion.loading import load_agent
     from exemplar.draw.drawings import read_drawings
@@ -88,6 +89,7 @@ __all__ = [
     "load_agent",
     "load_critics",
     "load_reference",
+    "make_agent",
     "make_task",
     "prepare_exemplars",
     "prepare_training",
@@ -117,6 +119,7 @@ FROM = {
     "load_agent": "diffusion.loading",
     "load_critics": "critics",
     "load_reference": "measures.human_distance",
+    "make_agent": "agents",
     "make_task": "tasks",
     "read_drawings": "drawings",
     "sample_maml_episodes": "adapting",

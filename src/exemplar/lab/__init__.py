@@ -17,7 +17,7 @@ from exemplar.options import Option, Place, Seed, verb
 if TYPE_CHECKING:
     from exemplar.answers import Answer
 
-__all__ = ["delete", "export", "list_experiments", "participants", "serve", "simulate", "turing"]
+__all__ = ["delete", "export", "list_experiments", "load", "participants", "serve", "simulate", "turing"]
 
 Database = Annotated[str, Option("Where everything is kept: a file (SQLite), or postgresql://USER:PASSWORD@HOST/NAME.")]
 Experiments = Annotated[
@@ -38,11 +38,15 @@ def serve(
     bots: Annotated[bool, Option("Let agents take part, too; their records carry their names.")] = False,
     simulation: Annotated[bool, Option("Let pages drive themselves (?simulate=data-only), for tests.")] = False,
     requests: Annotated[float, Option("Requests per second from one address; 0 for no limit.", low=0)] = 60.0,
+    draw_ahead: Annotated[
+        bool,
+        Option("Draw all images in the background, before they are asked for.", name="--draw-ahead/--no-draw-ahead"),
+    ] = True,
 ) -> Answer:
     """Serve the experiments to browsers until interrupted."""
     from exemplar.lab.serving import run_server
 
-    return run_server(port, host, database, experiments, processes, token, bots, simulation, requests)
+    return run_server(port, host, database, experiments, processes, token, bots, simulation, requests, draw_ahead)
 
 
 @verb
@@ -113,11 +117,29 @@ def simulate(
 
 
 @verb
+def load(
+    participants: Annotated[int, Option("Simulated browsers at once.", low=1, high=100_000)] = 200,
+    trials: Annotated[int, Option("Of each.", low=1, high=100)] = 100,
+    pace: Annotated[float, Option("Seconds between the trials of one participant, on average.", low=0)] = 1.2,
+    kills: Annotated[int, Option("How often a server is killed inside a request, and started again.", low=0)] = 0,
+    servers: Annotated[int, Option("Server processes on one database.", low=1, high=64)] = 1,
+    images: Annotated[bool, Option("Load the images, too, as browsers do.", name="--images/--no-images")] = True,
+    database: Annotated[
+        str | None, Option("An empty PostgreSQL database; an SQLite file of its own unless given.")
+    ] = None,
+    seed: Seed = 0,
+) -> Answer:
+    """How many participants this machine holds: percentiles, and whether a single acknowledged trial was lost or doubled."""
+    from exemplar.lab.load import LoadConfig, describe_load
+
+    return describe_load(LoadConfig(participants, trials, pace, kills, servers, images, database, seed))
+
+
+@verb
 def turing(
     record: Annotated[Place, Option("The folder that `export` wrote of a Turing experiment.", positional=True)],
-    seed: Seed = 0,
 ) -> Answer:
     """How well people tell an agent's drawings from a person's: share of right choices and d′, per agent."""
     from exemplar.lab.telling_apart import score_turing
 
-    return score_turing(Path(record), seed=seed)
+    return score_turing(Path(record).expanduser())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections import OrderedDict
+from contextlib import suppress
 from typing import Any
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -66,7 +67,7 @@ class BodyLimit:
         if not length.isdigit() or int(length) > self.most:
             await _refuse(send, 413, f"A request may have {self.most:,} bytes at most.")
             return
-        total, begun = 0, False
+        total = 0
 
         async def counted() -> Message:
             nonlocal total
@@ -76,16 +77,14 @@ class BodyLimit:
                 raise TooLarge
             return message
 
-        async def noted(message: Message) -> None:
-            nonlocal begun
-            begun = True
-            await send(message)
+        async def unless_too_large(message: Message) -> None:
+            if total <= self.most:
+                await send(message)
 
-        try:
-            await self.app(scope, counted, noted)
-        except TooLarge:
-            if not begun:
-                await _refuse(send, 413, f"A request may have {self.most:,} bytes at most.")
+        with suppress(TooLarge):  # which the application may have turned into an answer of its own
+            await self.app(scope, counted, unless_too_large)
+        if total > self.most:
+            await _refuse(send, 413, f"A request may have {self.most:,} bytes at most.")
 
 
 class RateLimit:

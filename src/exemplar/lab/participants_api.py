@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Request
+from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
 
 from exemplar.lab.sessions import PEOPLE, Lab, Participant, Refused
@@ -22,7 +23,7 @@ class Strict(BaseModel):
 class Bot(Strict):
     """An agent that takes part. Its sessions follow from its name and seed."""
 
-    agent: Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9._ -]+$")]
+    agent: Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9._ @=,:/-]+$")]
     seed: Annotated[int, Field(ge=0, lt=2**31)]
 
 
@@ -82,6 +83,13 @@ def answer(request: Request, given: TrialAnswer, authorization: Bearer = "") -> 
     """Keep one trial, once."""
     who = _who(request, authorization)
     return _lab(request).answer(who, given.session, given.trial, given.tab, given.answer)
+
+
+@ROUTES.get("/me/result", response_model=None)
+def result(request: Request, authorization: Bearer = "") -> dict[str, Any] | JSONResponse:
+    """Where my drawings lie among others'; 202 while it is being computed."""
+    found: dict[str, Any] | None = request.app.state.results.get(_who(request, authorization))
+    return JSONResponse({"state": "computing"}, 202) if found is None else found
 
 
 @ROUTES.get("/me")

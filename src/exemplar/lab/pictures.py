@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hmac
 import io
-from collections.abc import Iterable
+import os
+from collections.abc import Callable, Iterable
 from hashlib import sha256
 from pathlib import Path
 
@@ -34,10 +35,19 @@ class Pictures:
     def address(self, experiment: str, name: str) -> str:
         return ADDRESS.format(self.digest(experiment, name))
 
+    def draw_all(self) -> None:
+        """Draw what is not on disk yet, object by object."""
+        for digest in self.where:
+            if not self.place(digest).is_file():
+                self.read(digest)
+
+    def place(self, digest: str) -> Path:
+        return self.folder / digest[:2] / f"{digest}.png"
+
     def read(self, digest: str) -> bytes:
         """The PNG; KeyError where there is no such image."""
         experiment, name = self.where[digest]
-        path = self.folder / digest[:2] / f"{digest}.png"
+        path = self.place(digest)
         try:
             return path.read_bytes()
         except OSError:
@@ -48,6 +58,12 @@ class Pictures:
         except (OSError, UserError):  # a full or read-only disk: it is drawn again next time
             pass
         return png
+
+
+def draw_in_background(make: Callable[[], Pictures]) -> None:
+    """Runs in a process of its own, behind everything else, so that nobody waits for it."""
+    os.nice(19)
+    make().draw_all()
 
 
 def encode_png(experiment: Experiment, name: str) -> bytes:

@@ -16,5 +16,6 @@ ROOM = Room(
         "export": "export",
         "delete": "delete",
         "turing": "turing",
+        "load": "load",
     },
 )

@@ -23,6 +23,7 @@ from exemplar.errors import UserError
 from exemplar.lab.experiments import default_experiments, make_experiment
 from exemplar.lab.experiments.protocol import Next
 from exemplar.lab.limits import BodyLimit, RateLimit, SafeHeaders
+from exemplar.lab.own_result import OwnResults
 from exemplar.lab.pictures import Pictures
 from exemplar.lab.sessions import Lab, Refused
 from exemplar.lab.storage import DatabaseBusy, open_storage
@@ -69,6 +70,7 @@ def create_app(settings: LabSettings) -> FastAPI:
     lab = open_lab(settings)
     app = FastAPI(title="Exemplar lab", version=exemplar.__version__, docs_url=None, redoc_url=None)
     app.state.lab, app.state.settings, app.state.started = lab, settings, time.time()
+    app.state.results = OwnResults(lab, Path(settings.folder) / "results")
     app.state.pages = Environment(loader=FileSystemLoader(HERE / "pages"), autoescape=True)
     app.include_router(participants_api.ROUTES)
     app.include_router(experimenter.ROUTES)

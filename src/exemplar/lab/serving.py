@@ -7,6 +7,7 @@ import os
 import socket
 import sys
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from exemplar.errors import UserError
 from exemplar.lab.experimenter import summarise
 from exemplar.lab.experiments import default_experiments, make_experiment
 from exemplar.lab.exporting import write_export
+from exemplar.lab.pictures import Pictures, draw_in_background
 from exemplar.lab.server import ENVIRONMENT, LabSettings, open_lab, settings_to_environment
 from exemplar.lab.sessions import Lab, Refused, find_experiment
 
@@ -46,7 +48,10 @@ def run_server(
     bots: bool,
     simulation: bool,
     requests: float,
+    draw_ahead: bool,
 ) -> Answer:
+    import multiprocessing
+
     import uvicorn
 
     if token and len(token) < 16:
@@ -65,6 +70,9 @@ def run_server(
     where = f"http://{'127.0.0.1' if host == '0.0.0.0' else host}:{port}"
     print(f"Experiments: {where}\nExperimenter: {where}/experimenter\nToken: {kept}", file=sys.stderr, flush=True)
     os.environ[ENVIRONMENT] = settings_to_environment(settings)
+    if draw_ahead:
+        context = multiprocessing.get_context("spawn")
+        context.Process(target=draw_in_background, args=(partial(open_pictures, settings),), daemon=True).start()
     config = uvicorn.Config(
         "exemplar.lab.server:create_from_environment",
         factory=True,
@@ -82,6 +90,10 @@ def run_server(
         server = uvicorn.Server(config)
         Multiprocess(config, target=server.run, sockets=[listener]).run()
     return Answer(values={"address": where, "database": database}, text="The server has stopped; everything is kept.")
+
+
+def open_pictures(settings: LabSettings) -> Pictures:
+    return open_lab(settings).pictures
 
 
 def _listen(host: str, port: int) -> socket.socket:

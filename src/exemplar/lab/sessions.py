@@ -111,7 +111,8 @@ class Lab:
             if begun is not None:
                 connection.execute(SESSIONS.update().where(SESSIONS.c.id == begun.id).values(tab=tab))
                 return self._show(experiment, dict(begun._mapping))
-            done = [Done(row.kind, row.part, row.n_trials, row.n_correct) for row in rows]
+            bot = person.agent != PEOPLE  # whom nobody screens: how badly it does is what one wants to know
+            done = [Done(row.kind, row.part, row.n_trials, row.n_trials if bot else row.n_correct) for row in rows]
             coming = experiment.choose_next(done)
             if coming is None or isinstance(coming, Rejected):
                 return self._end(connection, person, coming, experiment)
@@ -143,7 +144,7 @@ class Lab:
         if not 0 <= trial < len(plan["trials"]):
             raise Refused(422, f"The session has {len(plan['trials'])} trials, from 0; there is no trial {trial}.")
         try:
-            correct = experiment.check_answer(plan, trial, answer)
+            correct = experiment.check_answer(plan, trial, answer, bot=person.agent != PEOPLE)
         except UserError as problem:
             raise Refused(422, str(problem)) from problem
         text, now = json.dumps(dict(answer), sort_keys=True), time.time()
@@ -220,7 +221,7 @@ class Lab:
         state = FINISHED if why is None else REJECTED
         connection.execute(PARTICIPANTS.update().where(PARTICIPANTS.c.id == person.id).values(state=state))
         text = "That was all. Thank you for taking part!" if why is None else why.text
-        result = "/api/me/result" if state == FINISHED and experiment.type == "drawing" else None
+        result = "/api/me/result" if state == FINISHED and experiment.has_result else None
         return {"state": state, "code": person.code, "text": text, "result": result}
 
     def _choose_part(
@@ -232,7 +233,7 @@ class Lab:
         experiment: Experiment,
         n: int,
     ) -> str | None:
-        """The part that fewest have begun, by lot among equals; a bot's follows from its seed alone. None where all are full."""
+        """The part that fewest have begun, by lot among equals; a bot's follows from its seed alone. None if all are full."""
         order = seeds.rng("lab part", person.seed, n).permutation(len(parts))
         if person.agent != PEOPLE or len(parts) == 1:
             return parts[int(order[0])]

@@ -13,16 +13,16 @@ from exemplar import draw, images, seeds
 from exemplar.errors import UserError
 from exemplar.lab.experiments.protocol import Done, Next, Rejected, check_fields, read_flag, read_number
 from exemplar.lab.experiments.texts import CONSENT, DRAWING_HINT, DRAWING_INSTRUCTIONS
+from exemplar.lab.strokes import read_bitmap, read_strokes
 
 LIMITS = {"undone": 1e6, "cleared": 1e6, "duration_ms": 3.6e6, "at": 1e15}
 FIELDS = ("strokes", "pointer", "timed_out", *LIMITS)
 POINTERS = ("pen", "mouse", "touch")
-MOST_STROKES, MOST_POINTS = 500, 20_000
 TITLES = {"copy": "Draw it again", "creative": "Draw a variation", "word": "Draw a word"}
 SECONDS_A_DRAWING = {"copy": 12, "creative": 15, "word": 22}
 # Words of Quick, Draw! that everybody can draw.
-WORDS = ("apple", "bicycle", "bird", "butterfly", "cat", "clock", "fish", "flower", "house", "key", "ladder", "moon", "mushroom",
-         "octopus", "star", "sun", "tent", "tree", "umbrella", "whale")  # fmt: skip
+WORDS = ("apple", "bicycle", "bird", "butterfly", "cat", "clock", "fish", "flower", "house", "key", "ladder", "moon",
+         "mushroom", "octopus", "star", "sun", "tent", "tree", "umbrella", "whale")  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -54,6 +54,11 @@ class DrawingExperiment:
             raise UserError(f"{self.name}: limit_s must be from 1 to 600 seconds, got {self.limit_s}.")
         if self.instruction == "word" and len(self.words) < self.concepts:
             raise UserError(f"{self.name}: {self.concepts} concepts need as many words, there are {len(self.words)}.")
+
+    @property
+    def has_result(self) -> bool:
+        """With fewer drawings of a character nothing can be said about how they vary."""
+        return self.instruction != "word" and self.concepts >= 2 and self.drawings >= 3
 
     def describe(self) -> dict[str, Any]:
         minutes = self.concepts * self.drawings * SECONDS_A_DRAWING[self.instruction] / 60
@@ -109,15 +114,19 @@ class DrawingExperiment:
         ]
         return {"type": self.type, "instruction": self.instruction, "limit_s": self.limit_s, "trials": trials}
 
-    def check_answer(self, plan: Mapping[str, Any], trial: int, answer: Mapping[str, Any]) -> bool | None:
-        check_fields(answer, FIELDS)
+    def check_answer(
+        self, plan: Mapping[str, Any], trial: int, answer: Mapping[str, Any], *, bot: bool = False
+    ) -> bool | None:
+        check_fields(answer, (*FIELDS, "bitmap") if bot else FIELDS)
         timed_out = read_flag(answer, "timed_out")
         for name, high in LIMITS.items():
             read_number(answer, name, low=0, high=high, missing=True)
         if answer.get("pointer") is not None and answer["pointer"] not in POINTERS:
             raise UserError(f"pointer must be one of {', '.join(POINTERS)}, got {str(answer['pointer'])[:40]!r}.")
-        points = read_strokes(answer.get("strokes"))
-        if not points and not timed_out:
+        strokes = read_strokes(answer.get("strokes"))
+        if "bitmap" in answer:
+            read_bitmap(answer["bitmap"])
+        elif not strokes and not timed_out:
             raise UserError("The drawing is empty: draw something.")
         return None
 
@@ -132,26 +141,6 @@ class DrawingExperiment:
         task = find_task(self.data, self.split)
         shown: np.ndarray = 255 - task.exemplars[task.concepts.index(name)]
         return shown
-
-
-def read_strokes(strokes: Any) -> list[np.ndarray]:
-    """Strokes of an answer, each (n, 3) float64: x, y in [0, 1] and ms; UserError where they are none."""
-    if not isinstance(strokes, list) or len(strokes) > MOST_STROKES:
-        raise UserError(f"strokes must be a list of at most {MOST_STROKES} strokes.")
-    if sum(len(stroke) if isinstance(stroke, list) else 1 for stroke in strokes) > MOST_POINTS:
-        raise UserError(f"A drawing may have {MOST_POINTS:,} points at most.")
-    found = []
-    for stroke in strokes:
-        points = stroke if isinstance(stroke, list) and stroke else [None]
-        for point in points:
-            whole = isinstance(point, list) and len(point) == 3
-            if not whole or any(isinstance(v, bool) or not isinstance(v, int | float) for v in point):
-                raise UserError("A stroke is a list of points, each of three numbers: x, y and ms.")
-        array = np.array(points, float)
-        if not np.isfinite(array).all() or (array[:, :2] < -1).any() or (array[:, :2] > 2).any():
-            raise UserError("Points lie in the canvas, from 0 to 1 along each axis.")
-        found.append(array)
-    return found
 
 
 @lru_cache(maxsize=8)

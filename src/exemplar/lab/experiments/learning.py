@@ -36,6 +36,7 @@ class LearningExperiment:
     images: a folder in the public layout, instead of the built-in objects."""
 
     type: ClassVar[str] = "learning"
+    has_result: ClassVar[bool] = False
     name: str = "objects"
     experiment: int = 1
     subtasks: int = 64
@@ -133,7 +134,9 @@ class LearningExperiment:
             "trials": [{"image": address(trial["image"]), "right": trial["right"]} for trial in plan["trials"]],
         }
 
-    def check_answer(self, plan: Mapping[str, Any], trial: int, answer: Mapping[str, Any]) -> bool | None:
+    def check_answer(
+        self, plan: Mapping[str, Any], trial: int, answer: Mapping[str, Any], *, bot: bool = False
+    ) -> bool | None:
         check_fields(answer, FIELDS)
         timed_out = read_flag(answer, "timed_out")
         choice = read_choice(answer, plan["n_choices"], missing=timed_out)
@@ -169,7 +172,7 @@ class LearningExperiment:
 
     def _part(self, kind: str, part: str) -> tuple[list[str], learn.ObjectLearning | learn.OneShot]:
         """The names of a subtask's images, object after object, and the task that says which are shown."""
-        main, warm, familiar = self._sets()
+        _, warm, familiar = self._sets()
         if kind == MAIN:
             stimuli = self._stimuli()
             _, n_objects, n_images = stimuli.shape

@@ -47,6 +47,10 @@ class Experiment(Protocol):
     name: str
     type: str
 
+    @property
+    def has_result(self) -> bool:
+        """Whether participants can be shown how they did."""
+
     def describe(self) -> dict[str, Any]:
         """title, summary, minutes, consent, instructions, ask and contact, for the page."""
 
@@ -62,8 +66,11 @@ class Experiment(Protocol):
     def show_plan(self, plan: Mapping[str, Any], address: Any) -> dict[str, Any]:
         """What the browser gets. address: name of an image → where it is."""
 
-    def check_answer(self, plan: Mapping[str, Any], trial: int, answer: Mapping[str, Any]) -> bool | None:
-        """Whether the answer is right, None where there is no right; UserError where it is no answer at all."""
+    def check_answer(
+        self, plan: Mapping[str, Any], trial: int, answer: Mapping[str, Any], *, bot: bool = False
+    ) -> bool | None:
+        """Whether the answer is right, None where there is no right; UserError where it is no answer at all. bot: whether an
+        agent gave it, which may draw pixels where people draw strokes."""
 
     def bonus(self, n_correct: int) -> float | None: ...
 

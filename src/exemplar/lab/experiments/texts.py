@@ -3,7 +3,7 @@
 CONSENT = (
     "This is a scientific experiment on how people see and learn. Taking part is voluntary: you may stop at any time by "
     "closing the page, and you may have your data deleted afterwards.",
-    "We keep what you do in the experiment (your answers and how long they take, and how well your screen kept time), under a "
+    "We keep what you do in the experiment (your answers, how long they take, and how well your screen kept time) under a "
     "random number. We do not keep your name, your address on the network, or anything else about you that you are not asked "
     "for on the next page.",
     "The data may be published, so that other scientists can check and use them.",
@@ -11,8 +11,8 @@ CONSENT = (
 LEARNING_INSTRUCTIONS = (
     "You will see one of two objects at a time, very briefly. Each object belongs to one of two keys: F (left circle) or J "
     "(right circle). Nobody tells you which: find out by trying.",
-    "Look at the dot and press the space bar (or tap the dot). The object appears for a fifth of a second; then choose. A green "
-    "tick means right; a black cross means wrong, and takes a little longer.",
+    "Look at the dot and press the space bar (or tap the dot). The object appears for a fifth of a second; then choose. A "
+    "green tick means right; a black cross means wrong, and takes a little longer.",
     "At first you can only guess. Try to be right as often as you can. You have 10 seconds for each choice.",
     "The same object may be turned, smaller, larger, or somewhere else in the image. Which key it belongs to stays the same "
     "until the session ends.",
@@ -23,8 +23,8 @@ DRAWING_INSTRUCTIONS = {
         "character, not the same strokes.",
     ),
     "creative": (
-        "You will see a character that somebody drew. Draw a variation of it: as different as you like, as long as others would "
-        "still say that it is the same character.",
+        "You will see a character that somebody drew. Draw a variation of it: as different as you like, as long as others "
+        "would still say that it is the same character.",
     ),
     "word": ("You will read a word. Draw what it says. You have 20 seconds for each drawing.",),
 }

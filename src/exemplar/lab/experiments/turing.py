@@ -29,6 +29,7 @@ class TuringExperiment:
     drawings of them; trials: of a session; show_exemplar: whether the exemplar stands above the two."""
 
     type: ClassVar[str] = "turing"
+    has_result: ClassVar[bool] = False
     name: str = "turing"
     agents: tuple[str, ...] = ("redraw@1", "redraw@2")
     data: str = "glyphs"
@@ -95,7 +96,9 @@ class TuringExperiment:
         ]
         return {"type": self.type, "trials": trials}
 
-    def check_answer(self, plan: Mapping[str, Any], trial: int, answer: Mapping[str, Any]) -> bool | None:
+    def check_answer(
+        self, plan: Mapping[str, Any], trial: int, answer: Mapping[str, Any], *, bot: bool = False
+    ) -> bool | None:
         check_fields(answer, FIELDS)
         read_number(answer, "reaction_time_ms", low=0, high=3.6e6, missing=True)
         read_number(answer, "at", low=0, high=1e15, missing=True)

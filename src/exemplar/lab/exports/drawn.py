@@ -8,22 +8,21 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from PIL import Image
 
-from exemplar import images
 from exemplar.files import whole_file
-from exemplar.lab.experiments.drawing import find_task, read_strokes
+from exemplar.lab.experiments.drawing import find_task
 from exemplar.lab.exporting import AnsweredTrial
+from exemplar.lab.sessions import PEOPLE
+from exemplar.lab.strokes import render_answers
 from exemplar.records import Drawings
 
-SIZE, PEN = 105, 3.0  # px, as Omniglot's drawings
+LAB_PEOPLE = "lab people"  # not "people", who are the data's own drawers
 
 
 def write_drawings(experiment: Any, trials: Sequence[AnsweredTrial], folder: Path) -> list[Path]:
-    drawn = [
-        one for one in trials if one.answer["strokes"]
-    ]  # a word whose time ran out before anything was drawn is left out
+    # a word whose time ran out before anything was drawn is left out
+    drawn = [one for one in trials if one.answer["strokes"] or "bitmap" in one.answer]
     written = []
     if drawn:
         record = make_drawings(experiment, drawn)
@@ -47,7 +46,11 @@ def write_drawings(experiment: Any, trials: Sequence[AnsweredTrial], folder: Pat
     ]
     with whole_file(folder / "strokes.ndjson") as part:
         part.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return [*written, folder / "strokes.ndjson"]
+    with whole_file(folder / "concepts.txt") as part:  # for `draw score --concepts`, where not all were drawn
+        part.write_text(
+            "".join(f"{name}\n" for name in sorted({one.planned["concept"] for one in drawn})), encoding="utf-8"
+        )
+    return [*written, folder / "strokes.ndjson", folder / "concepts.txt"]
 
 
 def make_drawings(experiment: Any, trials: Sequence[AnsweredTrial]) -> Drawings:
@@ -62,22 +65,11 @@ def make_drawings(experiment: Any, trials: Sequence[AnsweredTrial]) -> Drawings:
         index.append(seen[key])
         seen[key] += 1
     return Drawings.of(
-        agent=[one.agent for one in trials],
+        agent=[LAB_PEOPLE if one.agent == PEOPLE else one.agent for one in trials],
         data="words" if task is None else task.data.name,
         concept=[one.planned["concept"] for one in trials],
         exemplar=[row.get(one.planned["concept"], 0) for one in trials],
         index=index,
         seed=0,
-        image=render_answers([one.answer["strokes"] for one in trials]),
+        image=render_answers([one.answer for one in trials]),
     )
-
-
-def render_answers(answers: Sequence[Any]) -> np.ndarray:
-    """(n, SIZE, SIZE) uint8, ink 255 or 0: strokes as a round pen of PEN px draws them, where they were drawn."""
-    drawings = [read_strokes(strokes) for strokes in answers]
-    strokes = [stroke for drawing in drawings for stroke in drawing]
-    points = np.concatenate([stroke[:, :2] * SIZE for stroke in strokes]).astype(np.float32)
-    ends = np.cumsum([0, *(len(stroke) for stroke in strokes)])
-    of_image = np.cumsum([0, *(len(drawing) for drawing in drawings)])
-    ink = images.render(points, ends, of_image, size=(SIZE, SIZE), width=PEN)
-    return np.where(ink >= 128, 255, 0).astype(np.uint8)
