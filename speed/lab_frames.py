@@ -31,23 +31,29 @@ ARGUMENTS = (
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
     "--disable-component-update", "--disable-sync",
 )  # fmt: skip
+EXPERIMENT = {
+    "type": "learning", "name": "objects", "subtasks": 1, "sessions": 1, "trials": N_TRIALS, "prescreening": False,
+    "warmups": 0,
+}  # fmt: skip
 KEEP = "document.addEventListener('lab:trial', (event) => (window.kept ??= []).push(event.detail));"
 
 
 @contextmanager
-def serve(folder: Path) -> Iterator[str]:
-    """A lab with one session, in a thread."""
-    experiment = {"type": "learning", "name": "objects", "subtasks": 1, "sessions": 1, "trials": N_TRIALS}
-    experiment |= {"prescreening": False, "warmups": 0}
-    app = create_app(LabSettings(str(folder / "lab.sqlite"), str(folder / "images"), (experiment,), requests=0))
+def serve(folder: Path, *experiments: dict[str, Any], **settings: Any) -> Iterator[str]:
+    """A lab in a thread; its address."""
+    app = create_app(
+        LabSettings(str(folder / "lab.sqlite"), str(folder / "images"), experiments, requests=0, **settings)
+    )
     server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="error"))
     thread = threading.Thread(target=server.run)
     thread.start()
     while not server.started:
         time.sleep(0.02)
-    yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
-    server.should_exit = True
-    thread.join()
+    try:
+        yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
+    finally:
+        server.should_exit = True
+        thread.join()
 
 
 def take_part(page: Page, address: str) -> list[dict[str, Any]]:
@@ -78,7 +84,11 @@ def keep_log(trials: list[dict[str, Any]]) -> None:
 
 def main() -> None:
     load = os.getloadavg()[0]
-    with tempfile.TemporaryDirectory() as folder, serve(Path(folder)) as address, sync_playwright() as playwright:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        serve(Path(folder), EXPERIMENT) as address,
+        sync_playwright() as playwright,
+    ):
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=list(ARGUMENTS))
         context = browser.new_context(viewport={"width": 1300, "height": 800})
         context.add_init_script(KEEP)
