@@ -181,7 +181,9 @@ def take_experimenter(shots: Shots, address: str) -> None:
     shots.press("Log in")
     page.get_by_role("heading", name="Participants").wait_for()
     page.locator("summary", has_text="Sessions per part").first.click()
+    page.locator("summary", has_text="Change").last.click()
     page.locator("summary", has_text="Delete").last.click()
+    page.locator("#participants").evaluate("table => (table.scrollLeft = 0)")
     shots.take("experimenter")
 
 

@@ -63,24 +63,27 @@ def test_numbers_are_live_and_people_can_be_excluded_and_deleted(browser, lab, p
     row.wait_for()
     assert page.evaluate("window.same")
     name = row.locator("[data-field=participant]").first.inner_text()
-    assert row.locator("[data-field=state]").inner_text() == "finished"
+    row.locator("[data-field=state]", has_text="finished").wait_for()
     assert row.locator("[data-field=trials]").inner_text() == "4"
     assert page.locator("[data-experiment=objects] [data-field=finished]").inner_text() == "1"
 
+    row.get_by_text("Change…").click()
     row.get_by_label(f"Why is {name} excluded?").fill(HARM)
     row.get_by_role("button", name="Exclude", exact=True).click()
-    row.get_by_role("button", name="Include again").wait_for()
+    page.locator("tr.excluded").wait_for()
     assert row.locator("[data-field=why]").inner_text() == HARM  # shown as it was typed, and nothing more
+    row.get_by_text("Change…").click()
     row.get_by_role("button", name="Include again").click()
-    row.get_by_role("button", name="Exclude", exact=True).wait_for()
+    page.locator("tr:not(.excluded)[data-participant]").first.wait_for()
 
     with page.expect_download() as download:
         page.get_by_role("link", name="Export").click()
     with zipfile.ZipFile(io.BytesIO(download.value.path().read_bytes())) as archive:
         assert "answers.csv" in archive.namelist()
 
+    row.get_by_text("Change…").click()
     row.get_by_text("Delete…").click()
-    row.get_by_role("button", name="Delete for good").click()
+    row.get_by_role("button", name="Delete all data for good").click()
     page.get_by_text("Nobody has taken part yet.").wait_for()
     assert name not in page.content()
 

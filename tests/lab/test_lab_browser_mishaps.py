@@ -270,3 +270,22 @@ def test_pages_do_not_drive_themselves_unless_the_server_says_so(lab, page):
     page.route("**/take/objects*", forbid)
     page.goto(f"{lab.url}/take/objects?simulate=data-only")
     page.get_by_label("I agree to take part").wait_for()
+
+
+def test_who_fails_the_prescreening_is_told_so_kindly(tmp_path, browser):
+    with running_lab(tmp_path, {**LEARNING, "prescreening": True}) as lab:
+        page = open_page(browser, before="Math.random = () => 0.9;")  # the simulated learner is always wrong
+        page.goto(f"{lab.url}/take/objects?simulate=data-only")
+        heading(page, "Thank you for trying")
+        assert len(code_of(page)) == 9
+        page.get_by_text("You were right on 0 of 100 trials").wait_for()
+        assert page.problems == []
+        page.context.close()
+
+
+def test_a_full_memory_of_the_browser_loses_nothing(lab, page):
+    begin(page, lab)
+    page.evaluate("Storage.prototype.setItem = () => { throw new DOMException('full', 'QuotaExceededError'); }")
+    learn(page, CHOICES)
+    code_of(page)
+    check_choices(lab)

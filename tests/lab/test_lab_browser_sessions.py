@@ -100,7 +100,7 @@ def test_object_learning(lab, browser, hand):
     page.get_by_label("Your age").fill("33")
     press(page, "Continue")
     press(page, "I understand")
-    press(page, "Stay in this window")
+    press(page, "Full screen" if hand == "keyboard" else "Stay in this window")
     press(page, "It fits")
     first, second = [0, 1, 1, 0, 0, 1], [1, 1, 0, 1, 0, 0]
     heading(page, "Session 1 of 2")
@@ -156,6 +156,34 @@ def shorten_limit(route):
     if "plan" in said:
         said["plan"]["timing"]["limit_ms"] = 1500
     route.fulfill(response=answer, json=said)
+
+
+@pytest.mark.parametrize("device", ["mouse", "touch"])
+@pytest.mark.parametrize("n", [2, 3, 8])
+def test_any_number_of_circles_fits_the_screen(lab, browser, device, n):
+    page = open_page(browser, DEVICES[device])
+
+    def change(route):
+        answer = route.fetch()
+        said = answer.json()
+        said["plan"] |= {"n_choices": n, "keys": list("12345678"[:n])}
+        route.fulfill(response=answer, json=said)
+
+    page.route("**/api/sessions", change)
+    page.goto(f"{lab.url}/take/objects")
+    page.get_by_label("I agree to take part").check()
+    for label in ("Take part", "Continue", "I understand", "Stay in this window", "It fits", "Start"):
+        press(page, label)
+    page.locator(".fixation").click()
+    page.locator(".circle").first.wait_for()
+    boxes = [page.locator(".circle").nth(k).bounding_box() for k in range(page.locator(".circle").count())]
+    view = page.viewport_size
+    assert len(boxes) == n and len({box["width"] for box in boxes}) == 1 and boxes[0]["width"] >= 24
+    for left, right in zip(boxes, boxes[1:], strict=False):
+        assert left["x"] + left["width"] <= right["x"] and left["y"] == right["y"]
+    assert boxes[0]["x"] >= 0 and boxes[-1]["x"] + boxes[-1]["width"] <= view["width"]
+    assert view["height"] / 2 < boxes[0]["y"] and boxes[0]["y"] + boxes[0]["height"] <= view["height"]
+    page.context.close()
 
 
 @pytest.mark.parametrize("hand", ["mouse", "touch"])
