@@ -285,7 +285,7 @@ def test_who_fails_the_prescreening_is_told_so_kindly(tmp_path, browser):
 
 def test_a_full_memory_of_the_browser_loses_nothing(lab, page):
     begin(page, lab)
-    page.evaluate("Storage.prototype.setItem = () => { throw new DOMException('full', 'QuotaExceededError'); }")
+    page.evaluate("void (Storage.prototype.setItem = () => { throw new DOMException('full', 'QuotaExceededError'); })")
     learn(page, CHOICES)
     code_of(page)
     check_choices(lab)

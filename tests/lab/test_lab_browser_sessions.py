@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import pytest
@@ -179,7 +180,7 @@ def test_any_number_of_circles_fits_the_screen(lab, browser, device, n):
     boxes = [page.locator(".circle").nth(k).bounding_box() for k in range(page.locator(".circle").count())]
     view = page.viewport_size
     assert len(boxes) == n and len({box["width"] for box in boxes}) == 1 and boxes[0]["width"] >= 24
-    for left, right in zip(boxes, boxes[1:], strict=False):
+    for left, right in itertools.pairwise(boxes):
         assert left["x"] + left["width"] <= right["x"] and left["y"] == right["y"]
     assert boxes[0]["x"] >= 0 and boxes[-1]["x"] + boxes[-1]["width"] <= view["width"]
     assert view["height"] / 2 < boxes[0]["y"] and boxes[0]["y"] + boxes[0]["height"] <= view["height"]
