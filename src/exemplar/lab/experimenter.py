@@ -15,7 +15,7 @@ import exemplar
 from exemplar.lab.sessions import PEOPLE, Lab, Refused
 from exemplar.lab.storage import PARTICIPANTS, SESSIONS
 
-ROUTES = APIRouter(include_in_schema=False)
+ROUTES = APIRouter()
 COOKIE, HOURS = "exemplar_lab", 12
 Text = Annotated[str, Form(max_length=500)]
 

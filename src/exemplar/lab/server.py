@@ -107,24 +107,24 @@ def show_page(request: Request, page: str, status: int = 200, **context: Any) ->
 
 
 def _add_pages(app: FastAPI, lab: Lab, settings: LabSettings) -> None:
-    @app.get("/", include_in_schema=False)
+    @app.get("/")
     def index(request: Request) -> HTMLResponse:
         described = [experiment.describe() for experiment in lab.experiments.values()]
         return show_page(request, "index.html", experiments=described)
 
-    @app.get("/take/{experiment}", include_in_schema=False)
+    @app.get("/take/{experiment}")
     def take(request: Request, experiment: str) -> HTMLResponse:
         about = lab.experiment(experiment).describe() | {"simulation": settings.simulation}
         return show_page(request, "take.html", experiment=about)
 
-    @app.get("/images/{digest}.png", include_in_schema=False)
+    @app.get("/images/{digest}.png")
     def image(digest: str) -> Response:
         if digest not in lab.pictures.where:
             raise Refused(404, "There is no such image.")
         headers = {"Cache-Control": "public, max-age=31536000, immutable"}
         return Response(lab.pictures.read(digest), media_type="image/png", headers=headers)
 
-    @app.get("/healthy", include_in_schema=False)
+    @app.get("/healthy")
     def healthy() -> dict[str, bool]:
         with lab.storage.reading() as connection:
             connection.exec_driver_sql("SELECT 1")

@@ -17,6 +17,7 @@ from sqlalchemy.exc import DatabaseError, DBAPIError, OperationalError
 from exemplar.errors import UserError
 
 METADATA = sa.MetaData()
+WAIT_MS = 10_000  # how long SQLite waits for whoever is writing
 LONG = sa.Text
 
 # What every process must agree on: the secret behind the images' addresses, the experimenter's token, the experiments.
@@ -83,7 +84,7 @@ class Storage:
         self.sqlite = url.startswith("sqlite")
         options: dict[str, Any] = {"pool_pre_ping": True}
         if self.sqlite:
-            options = {"connect_args": {"timeout": 10.0, "check_same_thread": False}}
+            options = {"connect_args": {"check_same_thread": False}}
         else:
             options |= {"pool_size": 10, "max_overflow": 20, "pool_timeout": 10.0}
         self.engine = sa.create_engine(url, **options)
@@ -177,7 +178,7 @@ def open_storage(database: str | Path) -> Storage:
 def _prepare_sqlite(connection: Any, _: Any) -> None:
     connection.isolation_level = None  # transactions begin where `writing` says so
     cursor = connection.cursor()
-    for setting in ("journal_mode = WAL", "synchronous = NORMAL", "busy_timeout = 10000", "foreign_keys = ON"):
+    for setting in (f"busy_timeout = {WAIT_MS}", "journal_mode = WAL", "synchronous = NORMAL", "foreign_keys = ON"):
         cursor.execute(f"PRAGMA {setting}")
     cursor.close()
 

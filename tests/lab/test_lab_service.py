@@ -1,0 +1,113 @@
+"""The lab as a service: nothing acknowledged is lost, whatever is killed; nothing strange makes it fail."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lab_server import DRAWING, LEARNING, RIGHT, TOKEN, TURING, Person, client, settings
+from postgres import postgres
+
+from exemplar import UserError
+from exemplar.lab.load import LoadConfig, run_load
+from exemplar.lab.storage import open_storage
+
+
+def check(config: LoadConfig) -> None:
+    print(f"kills {config.kills}, seed {config.seed}")
+    result = run_load(config)
+    assert len(result.down) == config.kills
+    assert result.acknowledged == config.participants * config.trials
+    assert (result.lost, result.doubled, result.strange, result.unfinished) == (0, 0, 0, 0)
+
+
+def test_a_few_participants_at_once_lose_nothing_when_the_server_is_killed() -> None:
+    check(LoadConfig(participants=6, trials=12, pace_s=0.4, kills=1, images=False))
+
+
+@pytest.mark.long
+def test_two_hundred_participants_and_ten_kills() -> None:
+    check(LoadConfig(participants=200, trials=100, pace_s=1.2, kills=10))
+
+
+@pytest.mark.long
+def test_two_servers_on_one_postgresql_and_one_of_them_killed() -> None:
+    with postgres() as database:
+        check(LoadConfig(participants=40, trials=40, pace_s=0.6, kills=3, servers=2, images=False, database=database))
+
+
+@pytest.mark.long
+def test_the_whole_interface_works_on_postgresql(tmp_path: Path) -> None:
+    with postgres() as database, client(settings(tmp_path, LEARNING, DRAWING, TURING, database=database)) as lab:
+        person = Person(lab, "objects")
+        assert person.do_all(right=True)[-1]["state"] == "finished"
+        page = lab.get("/api/experimenter/progress", headers={"Authorization": f"Bearer {TOKEN}"}).json()
+        assert page["server"]["database"] == "PostgreSQL" and page["participants"][0]["accuracy"] == 1
+        assert (
+            lab.get("/experimenter/export/objects.zip", headers={"Authorization": f"Bearer {TOKEN}"}).status_code == 200
+        )
+        assert lab.delete("/api/me", headers=person.headers).status_code == 200
+
+
+@pytest.mark.long
+def test_no_request_that_the_description_allows_makes_the_server_fail(tmp_path: Path) -> None:
+    import schemathesis
+    from hypothesis import HealthCheck, given, seed
+    from hypothesis import settings as limits
+
+    with client(settings(tmp_path, LEARNING, DRAWING, TURING, bots=True)) as lab:
+        schema = schemathesis.openapi.from_asgi("/openapi.json", lab.app)
+        names = set()
+        for found in schema.get_all_operations():
+            operation = found.ok()
+            names.add(operation.path)
+
+            @seed(0)
+            @limits(max_examples=40, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+            @given(case=operation.as_strategy())
+            def try_it(case: Any) -> None:
+                person = Person(lab, "objects")
+                for headers in (person.headers, {"Authorization": f"Bearer {TOKEN}"}):
+                    response = case.call(headers=headers)
+                    assert response.status_code < 500, (case.method, case.path, response.text)
+
+            try_it()
+        assert {"/api/trials", "/api/participants", "/experimenter/exclude"} <= names
+
+
+def test_a_database_that_is_locked_says_so_and_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with client(settings(tmp_path, LEARNING)) as lab:
+        person = Person(lab, "objects")
+        session = person.claim()["session"]
+        engine = lab.app.state.lab.storage.engine
+        engine.dispose()
+        monkeypatch.setattr("exemplar.lab.storage.WAIT_MS", 50)
+        other = sqlite3.connect(tmp_path / "lab.sqlite", isolation_level=None)
+        other.execute("BEGIN IMMEDIATE")
+        busy = person.answer(session, 0, RIGHT)
+        assert busy.status_code == 503 and "locked" in busy.json()["error"] and busy.headers["retry-after"] == "1"
+        other.execute("COMMIT")
+        other.close()
+        assert person.answer(session, 0, RIGHT).json()["next"] == 1
+
+
+WRONG = {
+    "a folder": lambda place: place,
+    "no such dialect": lambda place: "nosql://there",
+    "a server that is not there": lambda place: "postgresql://nobody@127.0.0.1:1/none",
+    "a file that is no database": lambda place: _text(place / "notes.txt"),
+}
+
+
+def _text(path: Path) -> Path:
+    path.write_text("these are notes, not a database\n" * 100)
+    return path
+
+
+@pytest.mark.parametrize("make", WRONG.values(), ids=WRONG)
+def test_a_database_that_cannot_be_used_is_said_at_the_start(tmp_path: Path, make: Any) -> None:
+    with pytest.raises(UserError) as problem:
+        open_storage(make(tmp_path))
+    assert "\n" not in str(problem.value)
