@@ -7,7 +7,7 @@ import { TASKS } from "./tasks.js";
 export async function runSession(session, { outbox, refresh_hz, bonusText, simulate }) {
   const { plan } = session;
   const task = TASKS[plan.type];
-  const stage = make("div", { id: "task", class: plan.type });
+  const stage = make("div", { id: "task" });
   const jsPsych = initJsPsych({ display_element: stage });
   const state = { refresh_hz, bonusText };
   const timeline = plan.trials.slice(session.next).map((trial, i) => ({
@@ -21,12 +21,12 @@ export async function runSession(session, { outbox, refresh_hz, bonusText, simul
   }));
 
   document.getElementById("page").hidden = true;
-  document.body.classList.add("working", plan.type);
+  document.body.classList.add("working", `task-${plan.type}`);
   document.body.append(stage);
   const done = simulate ? jsPsych.simulate(timeline, simulate) : jsPsych.run(timeline);
   const leave = () => {
     stage.remove();
-    document.body.classList.remove("working", plan.type);
+    document.body.classList.remove("working", `task-${plan.type}`);
   };
   const breakOff = () => {
     leave();

@@ -62,7 +62,7 @@ export class DrawingPad {
     event.preventDefault();
     this.active = event.pointerId;
     this.canvas.setPointerCapture(event.pointerId);
-    this.pointer = event.pointerType || "mouse";
+    this.pointer = ["pen", "touch"].includes(event.pointerType) ? event.pointerType : "mouse";
     this.strokes.push([]);
     this.#add(event);
   }

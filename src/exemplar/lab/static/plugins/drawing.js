@@ -97,7 +97,8 @@ export class Drawing {
   }
 
   #fit(root, pad) {
-    const fit = () => pad.fit(root.clientWidth - 4, window.innerHeight * (window.innerWidth < 700 ? 0.55 : 0.62));
+    const border = 4 + 2 * parseFloat(getComputedStyle(root).paddingLeft);
+    const fit = () => pad.fit(root.clientWidth - border, window.innerHeight * (window.innerWidth < 700 ? 0.55 : 0.62));
     listen(root, window, ["resize"], () => void fit());
     fit();
   }

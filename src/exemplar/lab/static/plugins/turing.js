@@ -41,23 +41,24 @@ export class Turing {
       make(
         "button",
         { type: "button", class: "drawn", "aria-label": `${name}, key ${KEYS[choice].toUpperCase()}` },
-        make("img", { src: address, alt: "", draggable: "false" }),
+        make("img", { src: address, alt: "", draggable: "false", decoding: "sync" }),
         make("kbd", {}, KEYS[choice].toUpperCase()),
       ),
     );
-    const root = make(
-      "div",
-      { class: "turing" },
-      make("p", { class: "count" }, `Pair ${trial.number} of ${trial.of}`),
-      make("h1", {}, "Which of these two did a person draw?"),
-      trial.exemplar && make("figure", { class: "exemplar" }, make("img", { src: trial.exemplar, alt: "The drawing that both were asked to vary" }), make("figcaption", {}, "Both are variations of this one")),
-      make("div", { class: "pair" }, sides),
-    );
+    const root = make("div", { class: "turing" }, ...this.#head(trial));
     display.replaceChildren(root);
     onLoad();
     const shown = await nextFrame();
+    root.append(make("div", { class: "pair" }, sides)); // with the frame from which the reaction time counts
     const { choice, at } = await this.#chosen(root, sides, shown);
     return { choice, reaction_time_ms: Math.round(10 * (at - shown)) / 10, at: Date.now() };
+  }
+
+  #head({ number, of, exemplar }) {
+    const above = [make("p", { class: "count" }, `Pair ${number} of ${of}`), make("h1", {}, "Which of these two did a person draw?")];
+    if (!exemplar) return above;
+    const image = make("img", { src: exemplar, alt: "The drawing that both were asked to vary" });
+    return [...above, make("figure", { class: "exemplar" }, image, make("figcaption", {}, "Both are variations of this one"))];
   }
 
   #chosen(root, sides, shown) {

@@ -35,12 +35,17 @@ async function showResult(section, path, token) {
       await new Promise((resolve) => setTimeout(resolve, ASK_AGAIN_MS));
       found = await ask("GET", path, { token });
     }
-    // As an image, an SVG runs no scripts, whatever it contains.
-    const picture = make("img", { src: `data:image/svg+xml;charset=utf-8,${encodeURIComponent(found.svg)}`, alt: found.text.join(" ") });
-    waiting.replaceWith(make("figure", {}, make("div", { class: "picture" }, picture)), ...paragraphs(found.text));
+    waiting.replaceWith(...picture(found.svg, found.text.join(" ")), ...paragraphs(found.text));
   } catch (refusal) {
     waiting.textContent = refusal.message;
   }
+}
+
+/** As an image, an SVG runs no scripts, whatever it contains. */
+function picture(svg, alt) {
+  if (!svg) return []; // it could not be drawn, and the text says why
+  const image = make("img", { src: `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`, alt });
+  return [make("figure", {}, make("div", { class: "picture" }, image))];
 }
 
 /** True once everything is deleted; false where the participant thought better of it. */
