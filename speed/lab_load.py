@@ -5,7 +5,7 @@ Run: python speed/lab_load.py
 
 from __future__ import annotations
 
-from exemplar.lab.load import LoadConfig, run_load
+from exemplar.lab.under_load import LoadConfig, run_load
 from record import Row, record
 
 CASES = {
@@ -27,9 +27,9 @@ def main() -> None:
             Row(f"{name}: trials lost, doubled or unexplained", result.lost + result.doubled + result.strange, ""),
         ]
         notes.append(
-            f"{name}: {config.participants} participants, {result.acknowledged:,} trials acknowledged in {result.seconds:.0f} s, "
-            f"{len(result.down)} kills, seed {config.seed}, {result.unfinished} sessions unfinished; 10,000 participants would need "
-            f"about {10_000 / held:.0f} cores."
+            f"{name}: {config.participants} participants, {result.acknowledged:,} trials kept in {result.seconds:.0f} s, "
+            f"{len(result.down)} kills, seed {config.seed}, {result.unfinished} sessions unfinished; 10,000 participants would "
+            f"need about {10_000 / held:.0f} cores."
         )
         print(notes[-1])
     seen = f"{rows[1].value:.0f} ms at the 99th percentile with 200 participants; {rows[2].value:,.0f} of them a core"

@@ -14,13 +14,26 @@ import os
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from exemplar import draw, foresee, images, learn, recall, results, runs, spaces
+    from exemplar import draw, foresee, images, lab, learn, recall, results, runs, spaces
     from exemplar.errors import UserError
     from exemplar.images import load
     from exemplar.touring import tour
 
 __version__ = "0.1.0"
-__all__ = ["UserError", "draw", "foresee", "images", "learn", "load", "recall", "results", "runs", "spaces", "tour"]
+__all__ = [
+    "UserError",
+    "draw",
+    "foresee",
+    "images",
+    "lab",
+    "learn",
+    "load",
+    "recall",
+    "results",
+    "runs",
+    "spaces",
+    "tour",
+]
 
 # torch's threads meet after every small operation. Where they wait for each other by spinning, as is the custom, a core
 # that is busy with something else costs a factor of ten. Read when torch is first imported; a value of your own wins.

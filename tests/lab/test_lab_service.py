@@ -11,8 +11,8 @@ from lab_server import DRAWING, LEARNING, RIGHT, TOKEN, TURING, Person, client, 
 from postgres import postgres
 
 from exemplar import UserError
-from exemplar.lab.load import LoadConfig, run_load
 from exemplar.lab.storage import open_storage
+from exemplar.lab.under_load import LoadConfig, run_load
 
 
 def check(config: LoadConfig) -> None:

@@ -86,7 +86,7 @@ def export(
 
 @verb
 def delete(
-    participant: Annotated[str, Option("The participant's random name, p-…", positional=True)],
+    participant: Annotated[str, Option("The participant's random name (p-…).", positional=True)],
     database: Database = DATABASE,
 ) -> Answer:
     """Delete everything that one participant did, on their request."""
@@ -130,7 +130,7 @@ def load(
     seed: Seed = 0,
 ) -> Answer:
     """How many participants this machine holds: percentiles, and whether a single acknowledged trial was lost or doubled."""
-    from exemplar.lab.load import LoadConfig, describe_load
+    from exemplar.lab.under_load import LoadConfig, describe_load
 
     return describe_load(LoadConfig(participants, trials, pace, kills, servers, images, database, seed))
 
