@@ -145,6 +145,7 @@ ANSWERS: dict[str, tuple[str, dict[str, Any]]] = {
     "no strokes": ("copy", {"strokes": []}),
     "strokes that are text": ("copy", {"strokes": "none"}),
     "a point of two numbers": ("copy", {"strokes": [[[0.1, 0.2]]]}),
+    "a number beyond all measure": ("copy", {"strokes": [[[0.1, 0.2, 10**400]]]}),
     "a point far outside": ("copy", {"strokes": [[[9.0, 0.2, 0.0]]]}),
     "more strokes than anyone draws": ("copy", {"strokes": [[[0.1, 0.2, 0.0]]] * 501}),
     "pixels instead of strokes": ("copy", {"strokes": [], "bitmap": "8x8:0000000000000000"}),

@@ -49,7 +49,7 @@ class Browser:
         images: bool,
     ) -> None:
         self.servers, self.pace_s, self.rng, self.calls, self.images = servers, pace_s, rng, calls, images
-        self.at = number % len(servers.addresses)
+        self.at = self.stream_at = number % len(servers.addresses)
         self.tab, self.token = f"tab{number}", ""
         self.log: dict[tuple[str, int], str] = {}
         self.stream: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None

@@ -68,7 +68,7 @@ def register(request: Request, given: Registration) -> dict[str, str]:
     if bot is not None and bot.agent == PEOPLE:
         raise Refused(422, f"A bot cannot be called {PEOPLE}: give it another name.")
     who = {"agent": PEOPLE, "seed": None} if bot is None else {"agent": bot.agent, "seed": bot.seed}
-    name, token = lab.register(given.experiment, given.asked, **who)  # type: ignore[arg-type]
+    name, token = lab.register(given.experiment, given.asked, **who)
     return {"participant": name, "token": token}
 
 

@@ -87,8 +87,7 @@ def run_server(
     else:
         from uvicorn.supervisors import Multiprocess
 
-        server = uvicorn.Server(config)
-        Multiprocess(config, target=server.run, sockets=[listener]).run()
+        Multiprocess(config, sockets=[listener]).run()
     return Answer(values={"address": where, "database": database}, text="The server has stopped; everything is kept.")
 
 

@@ -77,7 +77,13 @@ class Lab:
             raise Refused(403, "This server takes people only: bots need `exemplar lab serve --bots`.")
         else:
             name = f"bot-{seeds.digest(experiment, agent, seed, size=6)}-{seed}"
-        row = {"id": name, "experiment": experiment, "token": _hash(token), "agent": agent, "seed": seed}
+        row: dict[str, Any] = {
+            "id": name,
+            "experiment": experiment,
+            "token": _hash(token),
+            "agent": agent,
+            "seed": seed,
+        }
         row |= {
             "state": ACTIVE,
             "code": _new_code(),
@@ -121,7 +127,11 @@ class Lab:
                 return self._end(connection, person, None, experiment)
             number = len(rows) + 1
             plan = experiment.make_plan(coming.kind, part, seeds.seed("lab session", person.seed, number))
-            row = {"id": f"s-{person.id}-{number}", "participant": person.id, "experiment": person.experiment}
+            row: dict[str, Any] = {
+                "id": f"s-{person.id}-{number}",
+                "participant": person.id,
+                "experiment": person.experiment,
+            }
             row |= {"number": number, "kind": coming.kind, "part": part, "plan": json.dumps(plan), "n_done": 0}
             row |= {
                 "n_trials": len(plan["trials"]),

@@ -10,7 +10,7 @@ import numpy as np
 from exemplar import images
 from exemplar.errors import UserError
 
-MOST_STROKES, MOST_POINTS = 500, 20_000
+MOST_STROKES, MOST_POINTS, MOST_MS = 500, 20_000, 1e9
 SIZE, PEN = 105, 3.0  # px, as Omniglot's drawings
 
 
@@ -22,16 +22,19 @@ def read_strokes(strokes: Any) -> list[np.ndarray]:
         raise UserError(f"A drawing may have {MOST_POINTS:,} points at most.")
     found = []
     for stroke in strokes:
-        points = stroke if isinstance(stroke, list) and stroke else [None]
-        for point in points:
-            whole = isinstance(point, list) and len(point) == 3
-            if not whole or any(isinstance(v, bool) or not isinstance(v, int | float) for v in point):
-                raise UserError("A stroke is a list of points, each of three numbers: x, y and ms.")
-        array = np.array(points, float)
+        if not isinstance(stroke, list) or not stroke or not all(map(_is_point, stroke)):
+            raise UserError("A stroke is a list of points, each of three numbers: x, y and ms.")
+        array = np.array(stroke, float)
         if not np.isfinite(array).all() or (array[:, :2] < -1).any() or (array[:, :2] > 2).any():
             raise UserError("Points lie in the canvas, from 0 to 1 along each axis.")
         found.append(array)
     return found
+
+
+def _is_point(point: Any) -> bool:
+    """Three numbers that are not beyond all measure."""
+    numbers = isinstance(point, list) and not any(isinstance(v, bool) or not isinstance(v, int | float) for v in point)
+    return numbers and len(point) == 3 and all(abs(v) < MOST_MS for v in point)
 
 
 def pack_bitmap(image: np.ndarray) -> str:
