@@ -118,7 +118,7 @@ class Http:
                     raise UserError(f"{self.server} does not answer ({problem}): is it running?") from problem
             if status < 300:
                 return content
-            if status not in (429, 500, 502, 503, 504) or time.monotonic() > until:
+            if status not in (429, 502, 503, 504) or time.monotonic() > until:
                 raise UserError(f"{self.server} refused: {_sentence(content, status)}")
             time.sleep(pause)
             pause = min(2 * pause, 5.0)

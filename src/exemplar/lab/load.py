@@ -180,6 +180,8 @@ async def _everyone(config: LoadConfig, fleet: Fleet) -> LoadResult:
     started = time.monotonic()
     killer = asyncio.create_task(_kill(config, fleet, servers, result, started))
     await asyncio.gather(*(browser.take_part("load") for browser in browsers))
+    if not killer.done() and servers.awaited is not None:
+        servers.awaited.cancel()  # nobody will send anything any more
     await killer
     result.seconds = time.monotonic() - started
     result.logs = {key: text for browser in browsers for key, text in browser.log.items()}
@@ -187,14 +189,16 @@ async def _everyone(config: LoadConfig, fleet: Fleet) -> LoadResult:
 
 
 async def _kill(config: LoadConfig, fleet: Fleet, servers: Servers, result: LoadResult, started: float) -> None:
-    """At random times of the first nine tenths, and inside requests: only while one has been sent and is not answered."""
+    """At random times of the first nine tenths, and inside requests: the moment one has been sent."""
     rng = seeds.rng("lab load", "kills", config.seed)
     last = 0.9 * config.trials * config.pace_s
     for moment in np.sort(rng.uniform(0.02 * last, last, config.kills)):
-        number = int(rng.integers(len(fleet.ports)))
         await asyncio.sleep(max(0.0, started + float(moment) - time.monotonic()))
-        while not servers.in_flight[number]:
-            await asyncio.sleep(0)
+        servers.awaited = asyncio.get_running_loop().create_future()
+        try:
+            number = await servers.awaited
+        except asyncio.CancelledError:
+            return
         since = time.monotonic()
         fleet.kill(number)
         fleet.start(number)

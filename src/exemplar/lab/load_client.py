@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-RETRY = (429, 500, 502, 503, 504)
+RETRY = (429, 502, 503, 504)
 PAUSE_S, LONGEST_S = 0.25, 5.0
 
 
@@ -25,13 +25,14 @@ class Call:
 
 @dataclass(eq=False)
 class Servers:
-    """Where to send, and how many requests each has been sent and has not answered."""
+    """Where to send. awaited: who wants to know which server was sent a request next, if anybody does."""
 
     addresses: list[tuple[str, int]]
-    in_flight: list[int] = field(default_factory=list)
+    awaited: asyncio.Future[int] | None = None
 
-    def __post_init__(self) -> None:
-        self.in_flight = [0] * len(self.addresses)
+    def was_sent(self, at: int) -> None:
+        if self.awaited is not None and not self.awaited.done():
+            self.awaited.set_result(at)
 
 
 class Browser:
@@ -99,7 +100,7 @@ class Browser:
 
     async def attempt(self, method: str, path: str, body: Any) -> tuple[int, bytes]:
         """(status, content); 503 where the connection broke."""
-        at, sent = self.at, False
+        at = self.at
         try:
             if self.stream is None or self.stream[1].is_closing() or self.stream_at != at:
                 self.stream, self.stream_at = await asyncio.open_connection(*self.servers.addresses[at]), at
@@ -111,16 +112,13 @@ class Browser:
             )
             writer.write(head.encode() + b"\r\n" + data)
             await writer.drain()
-            self.servers.in_flight[at] += 1
-            sent = True
+            self.servers.was_sent(at)
             return await _read(reader)
         except (OSError, asyncio.IncompleteReadError, ValueError):
             if self.stream is not None:
                 self.stream[1].close()
             self.stream = None
             return 503, b""
-        finally:
-            self.servers.in_flight[at] -= sent
 
 
 async def _read(reader: asyncio.StreamReader) -> tuple[int, bytes]:

@@ -149,7 +149,7 @@ class Lab:
             raise Refused(422, str(problem)) from problem
         text, now = json.dumps(dict(answer), sort_keys=True), time.time()
         last = trial + 1 == len(plan["trials"])
-        ahead = {"n_done": trial + 1, "n_correct": SESSIONS.c.n_correct + bool(correct)} | (
+        ahead = {"n_done": trial + 1, "n_correct": SESSIONS.c.n_correct + int(bool(correct))} | (
             {"finished": now} if last else {}
         )
         with self.storage.writing() as connection:
