@@ -172,7 +172,7 @@ def summarise(lab: Lab) -> dict[str, Any]:
             "state": row.state,
             "sessions": int(row.sessions or 0),
             "trials": int(row.trials or 0),
-            "accuracy": int(row.right) / int(row.trials) if row.trials else None,
+            "accuracy": int(row.right) / int(row.trials) if row.trials and _has_right(lab, row.experiment) else None,
             "started": row.started,
             "last_seen": row.last_seen,
             "excluded": bool(row.excluded),
@@ -181,6 +181,11 @@ def summarise(lab: Lab) -> dict[str, Any]:
         for row in rows
     ]
     return {"experiments": experiments, "participants": participants}
+
+
+def _has_right(lab: Lab, experiment: str) -> bool:
+    """Whether there are right and wrong answers: not where people draw, nor where nobody knows the experiment any more."""
+    return experiment in lab.experiments and lab.experiments[experiment].type != "drawing"
 
 
 def _mark(request: Request, participant: str, *, excluded: bool, why: str) -> Response:

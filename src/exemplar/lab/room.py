@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from exemplar.rooms import Room
+from exemplar.rooms import Room, TourChapter
+
+
+def _tour() -> TourChapter:
+    from exemplar.lab.tour import CHAPTER
+
+    return CHAPTER
+
 
 ROOM = Room(
     name="lab",
@@ -18,4 +25,5 @@ ROOM = Room(
         "turing": "turing",
         "load": "load",
     },
+    tour=_tour,
 )

@@ -1,0 +1,109 @@
+"""The room's part of `exemplar tour`: bots take part as people would, and leave the records that people leave."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+from exemplar import engine
+from exemplar.files import whole_file
+from exemplar.lab.bots import InProcess, take_part
+from exemplar.lab.exporting import read_trials
+from exemplar.lab.exports.learned import make_trials
+from exemplar.lab.exports.told_apart import make_choices
+from exemplar.lab.players import make_player
+from exemplar.lab.server import LabSettings, open_lab
+from exemplar.lab.telling_apart import score_choices
+from exemplar.records import Score, Scores, Trials
+from exemplar.report.page import Chapter, Figure, data_uri
+from exemplar.report.sheets import sheet_png
+from exemplar.rooms import TourChapter
+from exemplar.runs import load_scores, open_run
+
+SHEET = "seen.png"
+
+
+@dataclass(frozen=True)
+class TourConfig:
+    """n_bots learn, and judge, by these agents."""
+
+    n_bots: int = 4
+    learner: str = "prototype"
+    judge: str = "guesser"
+    n_shown: int = 8
+
+
+def make_tour(folder: Path, seed: int, backend: engine.Backend | None) -> None:
+    tour = TourConfig()
+    with (
+        open_run(folder, command="tour lab", config=tour, seed=seed, backend=backend) as run,
+        TemporaryDirectory() as place,
+    ):
+        if run.finished:
+            return
+        settings = (
+            {"type": "learning", "name": "objects", "subtasks": 2, "sessions": 1, "trials": 40, "warmups": 0,
+             "prescreening": False},
+            {"type": "turing", "name": "turing"},
+        )  # fmt: skip
+        lab = open_lab(LabSettings(str(Path(place) / "lab.sqlite"), place, settings, bots=True))
+        for name, agent in (("objects", tour.learner), ("turing", tour.judge)):
+            player = make_player(lab.experiments[name], agent, "pixels")
+            for number in range(tour.n_bots):
+                take_part(InProcess(lab), player, name, agent, seed + number)
+        trials = make_trials(list(read_trials(lab, "objects")))
+        judged = make_choices(list(read_trials(lab, "turing")))
+        experiment = lab.experiments["objects"]
+        names = experiment.list_images()
+        rows = [
+            [f"elephant-view{k:03d}.png" for k in range(tour.n_shown)],
+            names[: tour.n_shown],
+            names[100 : 100 + tour.n_shown],
+        ]
+        images = np.stack([[experiment.draw_image(name) for name in row] for row in rows])
+        labels = ["prescreening: an elephant", "the first new object", "the second new object"]
+        with whole_file(folder / SHEET) as part:
+            part.write_bytes(sheet_png(images, labels, cell=96, drawn=False))
+        lab.storage.close()
+        run.save(Scores.collect([*_accuracy(trials, tour), *score_choices(judged)]))
+
+
+def _accuracy(trials: Trials, tour: TourConfig) -> list[Score]:
+    from exemplar.lab.telling_apart import share_interval
+
+    by = trials.frame.groupby(trials["participant"].astype(str))["correct"].agg(["sum", "size"])
+    right, n = by["sum"].to_numpy(float), by["size"].to_numpy(float)
+    return [Score("accuracy", float(right.sum() / n.sum()), share_interval(right, n), len(n), agent=tour.learner)]
+
+
+def write_chapter(folder: Path) -> Chapter:
+    scores = list(load_scores(folder))
+    value = {(score.name, score.agent): score.value for score in scores}
+    tour = TourConfig()
+    told = [score for score in scores if score.name == "told_apart"]
+    return Chapter(
+        "People do the tasks",
+        (
+            "The same tasks, in a browser: learn new objects by right and wrong, draw a character again, say which of two drawings "
+            "a person made. One command serves them, and what people leave are the tables that models leave.",
+            f"Nobody was here for this tour, so bots took part, as browsers do: {tour.n_bots} of a learner that keeps the mean of "
+            f"what it saw (16 × 16 pixels) were right on {100 * value['accuracy', tour.learner]:.0f} % of 40 trials; as many "
+            f"that guess which drawing is a person's were right on {100 * min(score.value for score in told):.0f} to "
+            f"{100 * max(score.value for score in told):.0f} %. Guessing is 50 % in both.",
+        ),
+        (
+            Figure(
+                "What participants see for a fifth of a second: an elephant, which tells whether somebody is looking at all, and "
+                "two objects that nobody has seen before.",
+                png=data_uri((folder / SHEET).read_bytes()),
+            ),
+        ),
+        scores,
+        "exemplar lab serve\nexemplar lab export objects --out people\nexemplar lab load --participants 50",
+    )
+
+
+CHAPTER = TourChapter(make_tour, write_chapter)
