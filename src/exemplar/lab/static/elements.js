@@ -1,6 +1,6 @@
 // Elements of a page. Text is always added as text, never as HTML: some of it was typed by strangers.
 
-/** make("p", {class: "lead"}, "words", element): an element with attributes and children; `onclick` and the like are listeners. */
+/** make("p", {class: "lead"}, "words", element): attributes and children; `onclick` and the like are listeners. */
 export function make(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {

@@ -84,6 +84,7 @@ async function refresh() {
 
 for (const cell of document.querySelectorAll("[data-as]")) {
   const kind = cell.dataset.as;
-  if (kind !== "share" && cell.textContent.trim() && !cell.closest("template")) cell.textContent = WRITTEN[kind](Number(cell.textContent));
+  if (kind !== "share" && cell.textContent.trim() && !cell.closest("template"))
+    cell.textContent = WRITTEN[kind](Number(cell.textContent));
 }
 setTimeout(refresh, EVERY_MS);

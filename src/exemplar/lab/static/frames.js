@@ -7,7 +7,7 @@ export const nextFrame = () => new Promise((resolve) => requestAnimationFrame(re
 
 /**
  * Waits until `ms` have passed since the frame at `start`, to the nearest frame, and returns the time stamps of all frames from
- * `start` to the one that ends it. By time and not by counting, so that a dropped frame does not lengthen what is on the screen.
+ * `start` to the one that ends it. By time and not by counting, so that a dropped frame does not lengthen what is shown.
  */
 export async function framesFor(start, ms, frame_ms) {
   const stamps = [start];
@@ -22,8 +22,8 @@ export function countDropped(stamps, frame_ms) {
 }
 
 /**
- * Frames per second over about one second: nobody's display is assumed to have 60 Hz. The median interval says how many frames lie
- * between two time stamps, should some have been dropped; all of them together are more exact than the clock's 0.1 ms.
+ * Frames per second over about one second: nobody's display is assumed to have 60 Hz. The median interval says how many
+ * frames lie between two time stamps, should some have been dropped; all together are more exact than the clock's 0.1 ms.
  */
 export async function measureRefresh() {
   const stamps = [await nextFrame()];

@@ -1,4 +1,4 @@
-// Talking to the server: a request is repeated until it is answered, and answers to trials are sent in order, none lost or doubled.
+// Talking to the server: a request is repeated until it is answered; answers to trials are sent in order, none lost or doubled.
 
 import { make } from "./elements.js";
 

@@ -28,7 +28,8 @@ const OTHER_TAB = new Refused(409, { error: "This experiment is open in another 
 async function main() {
   const missing = whatIsMissing();
   if (missing) return show("This browser cannot run the experiment", make("p", {}, missing));
-  if (!(experiment.type in TASKS)) return show("Not available yet", make("p", {}, "This experiment cannot run in a browser yet."));
+  if (!(experiment.type in TASKS))
+    return show("Not available yet", make("p", {}, "This experiment cannot run in a browser yet."));
   for (;;) {
     try {
       await takePart();
@@ -76,7 +77,8 @@ async function takePart() {
 
 async function takeSession(session, outbox, state, orInterrupted, onWithdraw) {
   const task = TASKS[session.plan.type];
-  const prepared = simulate === "data-only" ? 60 : prepareSession(session, task, { onWithdraw, startsItself: Boolean(simulate) });
+  const prepared =
+    simulate === "data-only" ? 60 : prepareSession(session, task, { onWithdraw, startsItself: Boolean(simulate) });
   const refresh_hz = await orInterrupted(prepared);
   const { bonus_each, currency } = session.plan;
   const bonusText = () => (bonus_each && state.bonus !== null ? `Bonus: ${currency}${state.bonus.toFixed(2)}` : "");
@@ -122,9 +124,17 @@ async function recover(problem) {
     await pause("Something went wrong", "This page met an error of its own. What you did so far is kept.", "Go on");
   } else if (problem.status === 401) {
     memory.forget();
-    await pause("Please start again", "The server does not know this participant, or no longer: your data may have been deleted.", "Start again");
+    await pause(
+      "Please start again",
+      "The server does not know this participant, or no longer: your data may have been deleted.",
+      "Start again",
+    );
   } else if (problem.otherTab) {
-    await pause("This experiment is open in another tab", "Go on there, or continue here: the other tab will stop.", "Continue here");
+    await pause(
+      "This experiment is open in another tab",
+      "Go on there, or continue here: the other tab will stop.",
+      "Continue here",
+    );
   } else if (problem.status !== 409) {
     await pause("The server refused", problem.message, "Go on");
   } // another 409: this page was behind, and claiming the session again says where to go on
@@ -137,10 +147,16 @@ async function pause(title, text, label) {
   await pressed;
 }
 
+const NO_POINTERS =
+  "It does not know pen, mouse and touch by one name (pointer events). " +
+  "Please use a current version of Firefox, Chrome, Edge or Safari.";
+const NO_MEMORY =
+  "It does not let this page remember anything, so that your answers could be lost. " +
+  "Please allow site data (local storage) for this page, or leave the private window, and load it again.";
+
 function whatIsMissing() {
-  if (!window.PointerEvent) return "It does not know pen, mouse and touch by one name (pointer events). Please use a current version of Firefox, Chrome, Edge or Safari.";
-  if (!Memory.works()) return "It does not let this page remember anything, so that your answers could be lost. Please allow site data (local storage) for this page, or leave the private window, and load it again.";
-  return null;
+  if (!window.PointerEvent) return NO_POINTERS;
+  return Memory.works() ? null : NO_MEMORY;
 }
 
 function simulationMode() {

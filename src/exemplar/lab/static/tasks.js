@@ -9,9 +9,9 @@ const CM_PER_INCH = 2.54;
 const CSS_PX_PER_INCH = 96;
 
 /**
- * plugin: a jsPsych plugin; images(trial): addresses to decode before the session; parameters(plan, trial, i, state): the plugin's
- * parameters; answer: the fields of its data that the server is sent; timed: whether frames count, so that refresh rate and size
- * of the screen are measured.
+ * plugin: a jsPsych plugin; images(trial): addresses to decode before the session; parameters(plan, trial, i, state): the
+ * plugin's parameters; answer: the fields of its data that the server is sent; timed: whether frames count, so that refresh
+ * rate and size of the screen are measured.
  */
 export const TASKS = {
   learning: {

@@ -139,5 +139,13 @@ function imagine() {
     return [round(x + wide * Math.cos(angle)), round(y + high * Math.sin(angle)), 300 + 20 * i];
   });
   const line = Array.from({ length: 15 }, (_, i) => [round(x + wide * (i / 14 - 0.5)), round(y), 1500 + 20 * i]);
-  return { strokes: [ring, line], pointer: "mouse", undone: 0, cleared: 0, timed_out: false, duration_ms: 2000, at: Date.now() };
+  return {
+    strokes: [ring, line],
+    pointer: "mouse",
+    undone: 0,
+    cleared: 0,
+    timed_out: false,
+    duration_ms: 2000,
+    at: Date.now(),
+  };
 }

@@ -1,8 +1,8 @@
 // Listeners that end with the trial they belong to.
 
 /**
- * Calls handler(event) for events of these types until it returns true, or `root` is no longer on the page. Keys are listened to
- * on the whole window and before anyone else, so that it does not matter what has the focus.
+ * Calls handler(event) for events of these types until it returns true, or `root` is no longer on the page. Keys are listened
+ * to on the whole window and before anyone else, so that it does not matter what has the focus.
  */
 export function listen(root, target, types, handler) {
   const stop = new AbortController();

@@ -19,7 +19,11 @@ export class ObjectStage {
     this.dot = make("button", { type: "button", class: "fixation", "aria-label": "Start the trial" });
     this.note = make("p", { class: "note" }, note);
     this.circles = place(n_choices, image_px).map(([left, top, diameter], choice) => {
-      const circle = make("button", { type: "button", class: "circle", "aria-label": `Choice ${choice + 1}, key ${keys[choice]}` });
+      const circle = make("button", {
+        type: "button",
+        class: "circle",
+        "aria-label": `Choice ${choice + 1}, key ${keys[choice]}`,
+      });
       Object.assign(circle.style, { left: `calc(50% + ${left}px)`, top: `calc(50% + ${top}px)` });
       circle.style.width = circle.style.height = `${diameter}px`;
       circle.hidden = true;
@@ -54,13 +58,17 @@ export class ObjectStage {
   }
 }
 
-/** [left, top, diameter] of each circle from the centre in CSS pixels: evenly along a line in the lower half, large enough to touch. */
+/** [left, top, diameter] of each circle from the centre in CSS pixels: evenly along a line below, large enough to touch. */
 function place(n, side) {
   const width = Math.min(window.innerWidth * 0.8, side * 1.6 * Math.max(1, n - 1));
   const step = n > 1 ? width / (n - 1) : 0;
   const diameter = Math.max(24, Math.min(Math.max(44, side * 0.32), step ? step * 0.8 : side));
   const top = Math.min(side * 0.75, window.innerHeight / 2 - diameter);
-  return Array.from({ length: n }, (_, i) => [Math.round(i * step - (n > 1 ? width / 2 : 0)), Math.round(top), Math.round(diameter)]);
+  return Array.from({ length: n }, (_, i) => [
+    Math.round(i * step - (n > 1 ? width / 2 : 0)),
+    Math.round(top),
+    Math.round(diameter),
+  ]);
 }
 
 function draw(path, kind) {

@@ -160,4 +160,3 @@ export class ObjectTrial {
     return this.jsPsych.pluginAPI.mergeSimulationData(data, options);
   }
 }
-

@@ -37,7 +37,10 @@ export class Turing {
   }
 
   async trial(display, trial, onLoad) {
-    const sides = [["Left drawing", trial.left], ["Right drawing", trial.right]].map(([name, address], choice) =>
+    const sides = [
+      ["Left drawing", trial.left],
+      ["Right drawing", trial.right],
+    ].map(([name, address], choice) =>
       make(
         "button",
         { type: "button", class: "drawn", "aria-label": `${name}, key ${KEYS[choice].toUpperCase()}` },
@@ -55,7 +58,10 @@ export class Turing {
   }
 
   #head({ number, of, exemplar }) {
-    const above = [make("p", { class: "count" }, `Pair ${number} of ${of}`), make("h1", {}, "Which of these two did a person draw?")];
+    const above = [
+      make("p", { class: "count" }, `Pair ${number} of ${of}`),
+      make("h1", {}, "Which of these two did a person draw?"),
+    ];
     if (!exemplar) return above;
     const image = make("img", { src: exemplar, alt: "The drawing that both were asked to vary" });
     return [...above, make("figure", { class: "exemplar" }, image, make("figcaption", {}, "Both are variations of this one"))];

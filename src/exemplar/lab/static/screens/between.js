@@ -15,7 +15,7 @@ export function sessionName({ number, of }) {
   return of ? `Session ${number} of ${of}` : `Session ${number}`;
 }
 
-/** Loads images while the page is read; resolves with the refresh rate in Hz (null where it does not matter) once Start is pressed. */
+/** Loads images while the page is read; once Start is pressed, the refresh rate in Hz (null where it does not matter). */
 export async function prepareSession(session, task, { onWithdraw, startsItself = false }) {
   const bar = make("progress", { max: "1", value: "0", "aria-label": "Images loaded" });
   const status = make("p", { class: "small", role: "status" }, "Loading images…");
@@ -60,5 +60,9 @@ async function askToRetry(n_missing, n) {
 }
 
 export function withdrawing(onWithdraw) {
-  return make("p", { class: "withdraw" }, make("button", { type: "button", class: "link", onclick: onWithdraw }, "Withdraw and delete my data"));
+  return make(
+    "p",
+    { class: "withdraw" },
+    make("button", { type: "button", class: "link", onclick: onWithdraw }, "Withdraw and delete my data"),
+  );
 }

@@ -11,7 +11,10 @@ const INCHES_PER_CM = 1 / 2.54;
 export async function offerFullScreen() {
   const root = document.documentElement;
   if (!document.fullscreenEnabled || document.fullscreenElement) return;
-  const { row, pressed } = buttons([["Full screen", true], ["Stay in this window", false, "plain"]]);
+  const { row, pressed } = buttons([
+    ["Full screen", true],
+    ["Stay in this window", false, "plain"],
+  ]);
   show("Fill the screen?", make("p", {}, "Nothing else on the screen will distract you. The Esc key ends it."), row);
   if (await pressed) await root.requestFullscreen().catch(() => {}); // refused: the window is fine
 }
@@ -24,7 +27,12 @@ export async function calibrate() {
   const most = Math.min(upright ? 420 : 760, window.innerWidth - 48);
   const card = make("div", { class: "card" }, make("span", {}, "card"));
   const slider = make("input", {
-    type: "range", id: "card-width", min: "110", max: String(most), step: "1", value: String(Math.round(across * 37.8)),
+    type: "range",
+    id: "card-width",
+    min: "110",
+    max: String(most),
+    step: "1",
+    value: String(Math.round(across * 37.8)),
   });
   const resize = () => {
     card.style.width = `${slider.value}px`;
@@ -36,11 +44,19 @@ export async function calibrate() {
     resize();
   });
   resize();
-  const { row, pressed } = buttons([["It fits", true], ["I have no card", false, "plain"]]);
+  const { row, pressed } = buttons([
+    ["It fits", true],
+    ["I have no card", false, "plain"],
+  ]);
   const cm = viewingDistanceCm();
   show(
     "How large is your screen?",
-    make("p", {}, "Hold a bank card, or another card of that size, against the screen. Move the slider, or drag the corner, until the rectangle is exactly as large as the card."),
+    make(
+      "p",
+      {},
+      "Hold a bank card, or another card of that size, against the screen. Move the slider, or drag the corner, until the " +
+        "rectangle is exactly as large as the card.",
+    ),
     make("div", { class: "card-place" }, card),
     make("p", { class: "field" }, make("label", { for: "card-width" }, "Size of the rectangle"), slider),
     make("p", {}, `From now on keep your eyes about ${cm} cm (${Math.round(cm * INCHES_PER_CM)} inches) from the screen.`),

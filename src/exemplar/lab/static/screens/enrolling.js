@@ -30,7 +30,12 @@ export async function askQuestions(experiment) {
     const input = make("input", { id: `asked-${name}`, name, type: "text", maxlength: "500", autocomplete: "off" });
     return [name, input, make("p", { class: "field" }, make("label", { for: `asked-${name}` }, label), input)];
   });
-  const form = make("form", { onsubmit: (event) => event.preventDefault() }, fields.map(([, , field]) => field), row);
+  const form = make(
+    "form",
+    { onsubmit: (event) => event.preventDefault() },
+    fields.map(([, , field]) => field),
+    row,
+  );
   row.querySelector("button").type = "submit"; // so that the return key works, too
   show("About you", make("p", {}, "The experimenter asks for the following. You may leave a field empty."), form);
   await pressed;

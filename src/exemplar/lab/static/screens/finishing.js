@@ -11,7 +11,10 @@ export function showEnd({ state, code, text, result }, token, onWithdraw) {
   const copy = make("button", { type: "button", class: "plain" }, "Copy");
   const shown = make("output", { class: "code" }, code ?? "");
   copy.addEventListener("click", async () => {
-    const copied = await navigator.clipboard?.writeText(code).then(() => true, () => false);
+    const copied = await navigator.clipboard?.writeText(code).then(
+      () => true,
+      () => false,
+    );
     if (!copied) window.getSelection().selectAllChildren(shown); // browsers allow the clipboard on https only
     copy.textContent = copied ? "Copied" : "Selected: now copy";
   });
@@ -50,10 +53,18 @@ function picture(svg, alt) {
 
 /** True once everything is deleted; false where the participant thought better of it. */
 export async function withdraw(token) {
-  const { row, pressed } = buttons([["Delete everything", true, "danger"], ["Keep it", false, "plain"]]);
+  const { row, pressed } = buttons([
+    ["Delete everything", true, "danger"],
+    ["Keep it", false, "plain"],
+  ]);
   show(
     "Withdraw?",
-    make("p", {}, "Everything you did and told us will be deleted from the server, and you will not get a completion code. This cannot be undone."),
+    make(
+      "p",
+      {},
+      "Everything you did and told us will be deleted from the server, and you will not get a completion code. " +
+        "This cannot be undone.",
+    ),
     row,
   );
   if (!(await pressed)) return false;
