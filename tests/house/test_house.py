@@ -36,7 +36,7 @@ MAY_IMPORT = {
     "touring": BELOW,
     "lab": BELOW | {"images", "spaces"} | ROOMS,
     "cli": FOUNDATION | {"touring"},  # the rooms, likewise
-    "__init__": {"errors", "images", "touring", "rooms"} | ROOMS | {"spaces", "results", "runs"},
+    "__init__": {"errors", "images", "touring", "rooms"} | ROOMS | {"lab", "spaces", "results", "runs"},
 }
 
 

@@ -18,7 +18,7 @@ from exemplar.lab.players import make_player
 from exemplar.lab.server import LabSettings, open_lab
 from exemplar.lab.telling_apart import score_choices
 from exemplar.records import Score, Scores, Trials
-from exemplar.report.page import Chapter, Figure, data_uri
+from exemplar.report.page import Chapter, Figure
 from exemplar.report.sheets import sheet_png
 from exemplar.rooms import TourChapter
 from exemplar.runs import load_scores, open_run
@@ -87,18 +87,18 @@ def write_chapter(folder: Path) -> Chapter:
     return Chapter(
         "People do the tasks",
         (
-            "The same tasks, in a browser: learn new objects by right and wrong, draw a character again, say which of two drawings "
-            "a person made. One command serves them, and what people leave are the tables that models leave.",
-            f"Nobody was here for this tour, so bots took part, as browsers do: {tour.n_bots} of a learner that keeps the mean of "
-            f"what it saw (16 × 16 pixels) were right on {100 * value['accuracy', tour.learner]:.0f} % of 40 trials; as many "
-            f"that guess which drawing is a person's were right on {100 * min(score.value for score in told):.0f} to "
+            "The same tasks, in a browser: learn new objects by right and wrong, draw a character again, say which of two "
+            "drawings a person made. One command serves them, and what people leave are the tables that models leave.",
+            f"Nobody was here for this tour, so bots took part, as browsers do: {tour.n_bots} of a learner that keeps the "
+            f"mean of what it saw (16 × 16 pixels) were right on {100 * value['accuracy', tour.learner]:.0f} % of 40 trials; "
+            f"as many that guess which drawing is a person's were right on {100 * min(score.value for score in told):.0f} to "
             f"{100 * max(score.value for score in told):.0f} %. Guessing is 50 % in both.",
         ),
         (
-            Figure(
-                "What participants see for a fifth of a second: an elephant, which tells whether somebody is looking at all, and "
-                "two objects that nobody has seen before.",
-                png=data_uri((folder / SHEET).read_bytes()),
+            Figure.of_png(
+                (folder / SHEET).read_bytes(),
+                "What participants see for a fifth of a second: an elephant, which tells whether somebody is looking at all, "
+                "and two objects that nobody has seen before.",
             ),
         ),
         scores,
