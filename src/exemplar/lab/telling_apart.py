@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from scipy.stats import norm
+from scipy.stats import beta, norm, t
 
 from exemplar.answers import Answer, as_rows, format_scores
 from exemplar.errors import UserError
@@ -44,22 +44,21 @@ def score_agent(agent: str, right: np.ndarray, n: np.ndarray) -> list[Score]:
 
 
 def share_interval(right: np.ndarray, n: np.ndarray) -> tuple[float, float]:
-    """95 % interval of a share over participants who made different numbers of choices: Wilson's with as many choices as they
-    are worth, so that it stays sensible near 0 and 1."""
-    from scipy.stats import t
-
+    """95 % interval of a share over participants who made different numbers of choices (Korn & Graubard 1998): Clopper and
+    Pearson's, with as many choices as they are worth where participants differ by more than chance makes them differ."""
     total, share, k = float(n.sum()), float(right.sum() / n.sum()), len(n)
-    effective, quantile = total, float(norm.ppf(0.975))
+    worth = total
     if k > 1:
         between = (
             k / (k - 1) * float(((right - share * n) ** 2).sum()) / total**2
         )  # of the share, participants as units
-        within = max(share * (1 - share), 0.25 / total) / total
-        effective = total * min(1.0, within / between) if between > 0 else total
-        quantile = float(t.ppf(0.975, k - 1)) if effective < total else quantile
-    z2 = quantile**2 / effective
-    middle, half = share + z2 / 2, quantile * np.sqrt(share * (1 - share) / effective + z2 / (4 * effective))
-    return float(max(0.0, (middle - half) / (1 + z2))), float(min(1.0, (middle + half) / (1 + z2)))
+        if between > 0:
+            worth = share * (1 - share) / between * (float(t.ppf(0.975, total - 1)) / float(t.ppf(0.975, k - 1))) ** 2
+        worth = min(worth, total)
+    hits = share * worth
+    lo = float(beta.ppf(0.025, hits, worth - hits + 1)) if hits > 0 else 0.0
+    hi = float(beta.ppf(0.975, hits + 1, worth - hits)) if hits < worth else 1.0
+    return lo, hi
 
 
 def d_prime(share: float, n: float) -> float:
