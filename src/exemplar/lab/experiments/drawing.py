@@ -15,7 +15,7 @@ from exemplar.lab.experiments.protocol import Done, Next, Rejected, check_fields
 from exemplar.lab.experiments.texts import CONSENT, DRAWING_HINT, DRAWING_INSTRUCTIONS
 from exemplar.lab.strokes import read_bitmap, read_strokes
 
-LIMITS = {"undone": 1e6, "cleared": 1e6, "duration_ms": 3.6e6, "at": 1e15}
+LIMITS = {"undone": 1e6, "cleared": 1e6, "duration_ms": 1e9, "at": 1e15}
 FIELDS = ("strokes", "pointer", "timed_out", *LIMITS)
 POINTERS = ("pen", "mouse", "touch")
 TITLES = {"copy": "Draw it again", "creative": "Draw a variation", "word": "Draw a word"}

@@ -100,7 +100,7 @@ class TuringExperiment:
         self, plan: Mapping[str, Any], trial: int, answer: Mapping[str, Any], *, bot: bool = False
     ) -> bool | None:
         check_fields(answer, FIELDS)
-        read_number(answer, "reaction_time_ms", low=0, high=3.6e6, missing=True)
+        read_number(answer, "reaction_time_ms", low=0, high=1e9, missing=True)
         read_number(answer, "at", low=0, high=1e15, missing=True)
         return read_choice(answer, 2) == plan["trials"][trial]["answer"]
 
