@@ -17,14 +17,14 @@ run: .venv/.installed  ## the tour: every room on built-in data, as one page
 install: .venv/.installed  ## the package, in .venv
 
 test: .venv/.installed-dev  ## what CI runs
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+	$(BIN)/python -m pytest -n 2 --dist loadfile --durations=25
 
 test-all: .venv/.installed-all  ## with the long kill, fuzz, load and Ray tests
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m ""
 
 check: .venv/.installed-dev  ## style and types
-	$(BIN)/ruff check src tests speed docs/import_graph.py
-	$(BIN)/ruff format --check src tests speed docs/import_graph.py
+	$(BIN)/ruff check src tests speed docs/import_graph.py docs/lab_screens.py
+	$(BIN)/ruff format --check src tests speed docs/import_graph.py docs/lab_screens.py
 	$(BIN)/mypy
 
 speed: .venv/.installed-dev  ## how fast, next to a peer in the same run
@@ -38,7 +38,7 @@ results: .venv/.installed  ## docs/results.md from the committed results; says w
 	$(BIN)/exemplar results page
 
 house: .venv/.installed  ## docs/house.svg: who imports whom, as the source says
-	$(BIN)/python docs/import_graph.py
+	$(BIN)/python docs/import_graph.py docs/lab_screens.py
 
 clean:
 	rm -rf .venv build .pytest_cache .ruff_cache .mypy_cache
