@@ -38,7 +38,7 @@ results: .venv/.installed  ## docs/results.md from the committed results; says w
 	$(BIN)/exemplar results page
 
 house: .venv/.installed  ## docs/house.svg: who imports whom, as the source says
-	$(BIN)/python docs/import_graph.py docs/lab_screens.py
+	$(BIN)/python docs/import_graph.py
 
 clean:
 	rm -rf .venv build .pytest_cache .ruff_cache .mypy_cache
