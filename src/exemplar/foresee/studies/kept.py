@@ -9,6 +9,7 @@ from exemplar.foresee.studies.curves import CURVES, compute_curves, curve_scores
 from exemplar.foresee.studies.labelling import compute_labelling
 from exemplar.foresee.studies.statements import (
     CURVE_STATEMENTS,
+    IMBALANCE_STATEMENTS,
     LABELLING_STATEMENTS,
     THRESHOLD_STATEMENTS,
     Statement,
@@ -20,7 +21,10 @@ from exemplar.rooms import KeptResult, Number
 from exemplar.runs import Run
 
 WRN = ("wrn28-4-cifar-fs", "cifar-fs", "test")
-N_TASKS = 1_024  # per point; the paper has 10,000
+N_FC100 = 4_096
+FC100 = ("densenet-fc100", "fc100", "test")
+N_TASKS = 10_000  # per point, as the paper
+N_LABELLED = 5_000  # as the paper
 PLACE = "Bontonou et al. 2021"
 BACKBONES = (
     "The backbones are not the paper's (WRN-28-10 on mini-ImageNet, DenseNet on tiered-ImageNet, 84 px), whose features can be "
@@ -46,10 +50,16 @@ def _curves(which: tuple[str, str, str], names: Sequence[str], n_tasks: int) -> 
         for name in names:
             for score in curve_scores(compute_curves(CURVES[name], run, bank, n_tasks, seed)):
                 found.setdefault((score.name, score.agent, score.concept, score.variant), score)
-        return save(run, list(found.values()), CURVE_STATEMENTS)
+        return save(run, list(found.values()), (*CURVE_STATEMENTS, *IMBALANCE_STATEMENTS))
 
     compute.__module__ = __name__
     return compute
+
+
+def _stated(*groups: Sequence[Statement]) -> dict[tuple[str, str], Number]:
+    """What the paper says of each statement: that it holds, and where."""
+    every = [statement for group in groups for statement in group if statement.where]
+    return {("holds", one.text): Number(1, f"{PLACE}, {one.where}") for one in every}
 
 
 def thresholds_result(run: Run, seed: int) -> Scores:
@@ -57,7 +67,7 @@ def thresholds_result(run: Run, seed: int) -> Scores:
 
 
 def labelling_result(run: Run, seed: int) -> Scores:
-    return save(run, compute_labelling(run, novel_bank(WRN), 2_000, seed)[0], LABELLING_STATEMENTS)
+    return save(run, compute_labelling(run, novel_bank(WRN), N_LABELLED, seed)[0], LABELLING_STATEMENTS)
 
 
 MAIN = ("supervised", "semi", "unsupervised")
@@ -69,7 +79,26 @@ KEPT = {
         "direction a measure was meant to have. Intervals are over classes. The noise ceiling bounds measures that do not see "
         f"the scored samples: confidence, margin and agreement do see them. {BACKBONES}",
         compute=_curves(WRN, MAIN, N_TASKS),
+        published=_stated(CURVE_STATEMENTS),
         data=(("cifar-fs", "test"),),
+        quick=False,
+    ),
+    "foresee-imbalance": KeptResult(
+        title="Which measures foretell accuracy where classes have unequally many unlabelled samples, or with other graphs?",
+        text=f"CIFAR-FS test classes in wrn28-4-cifar-fs, {N_TASKS:,} tasks per point (Figures 8 and A2). p is the share of "
+        "one class among the unlabelled samples. `robust` means that a measure keeps three quarters of its correlation.",
+        compute=_curves(WRN, ("imbalance", "neighbours"), N_TASKS),
+        published=_stated(IMBALANCE_STATEMENTS),
+        data=(("cifar-fs", "test"),),
+        quick=False,
+    ),
+    "foresee-fc100": KeptResult(
+        title="Which measures foretell accuracy with another backbone, on superclasses it was not trained on?",
+        text=f"FC100 test classes in the shipped densenet-fc100, {N_FC100:,} tasks per point, fewer than the paper's 10,000 "
+        "(Figures 2, 4, 5 and 9, second data set). No superclass of a test class occurs in training, as in tiered-ImageNet.",
+        compute=_curves(FC100, MAIN, N_FC100),
+        published=_stated(CURVE_STATEMENTS),
+        data=(("fc100", "test"),),
         quick=False,
     ),
     "foresee-thresholds": KeptResult(
@@ -80,7 +109,8 @@ KEPT = {
         "predicted accuracy "
         "(Section 5.7).",
         compute=thresholds_result,
-        published={
+        published=_stated(THRESHOLD_STATEMENTS)
+        | {
             ("false_alarms", "lr_loss"): Number(0.14, f"{PLACE}, Fig. 6a, other classes"),
             ("sensitivity", "lr_loss"): Number(0.45, f"{PLACE}, Fig. 6a, other classes"),
             ("false_alarms", "davies_bouldin"): Number(0.64, f"{PLACE}, Fig. 6b, other classes"),
@@ -95,12 +125,13 @@ KEPT = {
     ),
     "foresee-labelling": KeptResult(
         title="Which samples to label next",
-        text="CIFAR-FS test classes in wrn28-4-cifar-fs, 2,000 tasks of 5-way 1-shot 50-query (Figure 7; the paper has 5,000): "
+        text=f"CIFAR-FS test classes in wrn28-4-cifar-fs, {N_LABELLED:,} tasks of 5-way 1-shot 50-query (Figure 7): "
         "after a first training so many of the 250 unlabelled samples get their labels, and it trains again. `remaining`: "
         "accuracy on those still without a label, as in the paper, which rewards removing the hard ones; `held_out`: on 125 "
         "other samples that are never labelled. Gains are over random labels, paired by task. The policies `cover` and "
         "`balanced` are ours, chosen on validation classes.",
         compute=labelling_result,
+        published=_stated(LABELLING_STATEMENTS),
         data=(("cifar-fs", "test"),),
         quick=False,
     ),
