@@ -153,10 +153,11 @@ def _scales(z: bool) -> tuple[Callable[[np.ndarray], np.ndarray], Callable[[np.n
 
 
 def _task_variance(statistic: Statistic, value: np.ndarray, z: bool) -> np.ndarray:
-    """The variance that independent tasks would give: Fisher's for a correlation, else from twenty parts of the tasks."""
+    """The variance that independent tasks would give: Fisher's for a correlation, else a jackknife over twenty parts."""
     n = statistic.n
     if z:
         return np.full(np.shape(value), 1 / max(n - 3, 1))
     parts = min(20, n)
-    weights = (np.arange(n) % parts == np.arange(parts)[:, None]).astype(np.float64)
-    return statistic(weights).var(axis=0, ddof=1) / parts
+    without = (np.arange(n) % parts != np.arange(parts)[:, None]).astype(np.float64)
+    left = statistic(without)  # a part alone may be too few tasks for a correlation
+    return (parts - 1) / parts * np.square(left - left.mean(axis=0)).sum(axis=0)
