@@ -9,32 +9,9 @@ from exemplar.errors import UserError
 from exemplar.foresee.banks import FeatureBank
 from exemplar.foresee.calibration import Calibrated, Design, Group, calibrate
 from exemplar.foresee.evaluating import Evaluated, Recipe, evaluate_tasks
-from exemplar.foresee.indicators import available_measures
+from exemplar.foresee.measure_sets import chosen_set
 from exemplar.foresee.predictor_config import N_SCORED, PredictorConfig
 from exemplar.foresee.tasks import TaskConfig
-
-SUPERVISED = (
-    "lr_loss",
-    "similarity",
-    "davies_bouldin",
-    "egv",
-    "loo_ridge",
-    "loo_ridge_margin",
-    "loo_nearest_mean",
-    "h_score",
-)
-SEMI = (
-    "lr_loss",
-    "similarity",
-    "confidence",
-    "margin",
-    "davies_bouldin",
-    "egv",
-    "agreement",
-    "loo_ridge",
-    "loo_ridge_margin",
-    "h_score",
-)
 
 
 def group_size(bank: FeatureBank, config: PredictorConfig) -> int:
@@ -68,8 +45,7 @@ def evaluate_configs(
 
 def calibrate_regime(bank: FeatureBank, config: PredictorConfig, regime: str) -> Calibrated:
     rng = seeds.rng("foresee predictor", config.seed, regime)
-    there = available_measures(config.setting, 1 if regime == "one shot" else 2)
-    names = tuple(name for name in (SUPERVISED if config.setting == "supervised" else SEMI) if name in there)
+    names, penalty = chosen_set(config.setting, 1 if regime == "one shot" else 2)
     varying = tuple(name for name in config.varying if not (regime == "one shot" and name == "shots"))
     design, start = Design(names, varying), int(rng.integers(2**31))
     n_configs = 48
@@ -85,7 +61,7 @@ def calibrate_regime(bank: FeatureBank, config: PredictorConfig, regime: str) ->
             sides[1], config.draw(n_configs // 2, regime, rng), config.n_held_out, names, seed + 500
         )
         groups.append(Group(inside, outside))
-    return calibrate(design, everything, groups)
+    return calibrate(design, everything, groups, penalty)
 
 
 def find_growth(bank: FeatureBank, config: PredictorConfig) -> float:

@@ -121,7 +121,12 @@ class TaskView:
 
     def fit_logistic(self, what: str = "logistic") -> Readout:
         """The paper's logistic regression. what: another name draws other starts and batches."""
-        return fit_logistic_adam(self.support, self.labels, self.n_ways, rng=self.rng(what))
+        return self._train(self.support, self.labels, what)
+
+    def _train(self, x: Tensor, labels: Tensor, what: str) -> Readout:
+        """In float32, for which training is compiled; a readout of the features' own type."""
+        fitted = fit_logistic_adam(x.float(), labels, self.n_ways, rng=self.rng(what))
+        return Readout(fitted.weight.to(x), fitted.bias.to(x))
 
     @cached_property
     def logistic(self) -> Readout:
@@ -150,8 +155,7 @@ class TaskView:
         for side in (0, 1):
             train, test = (_rows(half == part) for part in (side, 1 - side))
             x, y = _take(self.support, train), self.labels.gather(1, train)
-            fitted = fit_logistic_adam(x, y, self.n_ways, rng=self.rng(f"half {side}"))
-            p = fitted.log_p(_take(self.support, test)).exp()
+            p = self._train(x, y, f"half {side}").log_p(_take(self.support, test)).exp()
             found.scatter_(1, test[..., None].expand(-1, -1, self.n_ways), p)
         return found
 
