@@ -47,7 +47,6 @@ def test_the_room_describes_itself() -> None:
         "prediction",
         "choice",
         "explanations",
-        "coverage",
     } == set(ROOM.studies())
 
 

@@ -40,7 +40,7 @@ def predictor() -> GeneralizationPredictor:
 
 
 def test_it_beats_always_predicting_the_mean_and_covers_on_classes_it_has_not_seen(predictor):
-    found = ask_tasks(predictor, make_bank().only(range(14, 24)), TaskConfig(3, 4, 10), 256, 5)
+    found = ask_tasks(predictor.models["several shots"], make_bank().only(range(14, 24)), TaskConfig(3, 4, 10), 256, 5)
     assert found["error"] < found["naive"] / 1.3 and 0.8 < found["coverage"] <= 1 and found["unlike"] < 0.1
 
 
