@@ -22,18 +22,19 @@ from exemplar.foresee.predictor_fitting import calibrate_regime, check_bank, fin
 from exemplar.foresee.single_tasks import FewShotTask
 from exemplar.runs import read_json, write_json
 
-VERSION = 1
+VERSION = 2
 
 
 @dataclass(frozen=True, eq=False)
 class GeneralizationPredictor:
     """models: for one shot and for several; growth: how much the log odds of being right grow per log of labelled samples;
-    source: what it was calibrated on. Make one with `fit` or `load`."""
+    source: what it was calibrated on; n_features: of its samples. Make one with `fit` or `load`."""
 
     config: PredictorConfig
     models: Mapping[str, Calibrated]
     growth: float
     source: str
+    n_features: int
 
     @classmethod
     def fit(
@@ -58,7 +59,7 @@ class GeneralizationPredictor:
         with engine.one_thread():
             models = {regime: calibrate_regime(found, config, regime) for regime in config.regimes}
             growth = find_growth(found, config)
-        return cls(config, models, growth, f"{found.source}, {found.n_classes} classes")
+        return cls(config, models, growth, f"{found.source}, {found.n_classes} classes", found.rows.shape[1])
 
     def predict(self, task: FewShotTask) -> float:
         """Expected accuracy on samples like the task's queries."""
@@ -78,13 +79,21 @@ class GeneralizationPredictor:
 
     def find_warnings(self, task: FewShotTask) -> list[str]:
         """Why not to believe a prediction: numbers outside of what it was calibrated for, or a task unlike all of it."""
-        said, numbers = [], {"ways": task.n_ways, "shots": _shots(task), "queries": task.n_queries / task.n_ways}
+        said, numbers = (
+            list[str](),
+            {"ways": task.n_ways, "shots": _shots(task), "queries": task.n_queries / task.n_ways},
+        )
         for name in ("ways", "shots", "queries") if self.config.setting == "semi" else ("ways", "shots"):
             low, high = getattr(self.config, name)
             if not low * 0.99 <= numbers[name] <= high * 1.01:
                 said.append(
                     f"The predictor was calibrated for {low} to {high} {name}, this task has {numbers[name]:.3g}."
                 )
+        if task.support.shape[1] != self.n_features:
+            said.append(
+                f"The predictor was calibrated on samples of {self.n_features} features ({self.source}), these have "
+                f"{task.support.shape[1]}: they come from another encoder."
+            )
         model, base = self._base(task)
         far = float(model.ridge.distance(base)[0])
         if far > model.farthest:
@@ -129,7 +138,7 @@ class GeneralizationPredictor:
         place = Path(path).expanduser()
         models = {name: model.plain() for name, model in self.models.items()}
         about = {"predictor": VERSION, "config": vars(self.config), "growth": self.growth, "source": self.source}
-        write_json(place, about | {"models": models})
+        write_json(place, about | {"n_features": self.n_features, "models": models})
         return place
 
     @classmethod
@@ -144,7 +153,7 @@ class GeneralizationPredictor:
             pairs = {name: tuple(at["config"][name]) for name in ("ways", "shots", "queries")}
             config = PredictorConfig(**(at["config"] | pairs))
             models = {name: Calibrated.of_plain(model) for name, model in at["models"].items()}
-            return cls(config, models, float(at["growth"]), str(at["source"]))
+            return cls(config, models, float(at["growth"]), str(at["source"]), int(at["n_features"]))
         except (KeyError, TypeError, ValueError, AttributeError) as problem:
             raise UserError(
                 f"{place} is no predictor of this version: make it again with exemplar foresee fit"

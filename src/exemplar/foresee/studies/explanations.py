@@ -22,7 +22,7 @@ from exemplar.foresee.tasks import TaskConfig
 from exemplar.records import Score
 from exemplar.runs import Run
 
-N_TASKS = 2_000
+N_TASKS = 1_000
 NULL = 1e-4  # an eigenvalue below this is 0 but for rounding
 
 

@@ -28,11 +28,11 @@ from exemplar.rooms import KeptResult, Number
 from exemplar.runs import Run
 
 WRN = ("wrn28-4-cifar-fs", "cifar-fs", "test")
-N_FC100 = 4_096
+N_FC100, N_IMBALANCE = 2_048, 4_096
 FC100 = ("densenet-fc100", "fc100", "test")
 N_TASKS = 10_000  # per point, as the paper
-N_LABELLED = 5_000  # as the paper
-N_THRESHOLDS = 4_000  # on each half of the classes
+N_LABELLED = 2_000  # the paper has 5,000
+N_THRESHOLDS = 2_000  # on each half of the classes
 VALIDATION = (("wrn28-4-cifar-fs", "cifar-fs", "val"), ("efficientnet-lite0/head", "cifar-fs", "val"))
 ENCODERS = (WRN, ("conv4-64-cifar-fs", "cifar-fs", "test"), ("efficientnet-lite0/head", "cifar-fs", "test"), FC100)
 PLACE = "Bontonou et al. 2021"
@@ -116,9 +116,10 @@ KEPT = {
     ),
     "foresee-imbalance": KeptResult(
         title="Which measures foretell accuracy where classes have unequally many unlabelled samples, or with other graphs?",
-        text=f"CIFAR-FS test classes in wrn28-4-cifar-fs, {N_TASKS:,} tasks per point (Figures 8 and A2). p is the share of "
+        text=f"CIFAR-FS test classes in wrn28-4-cifar-fs, {N_IMBALANCE:,} tasks per point (Figures 8 and A2; the "
+        "paper has 10,000). p is the share of "
         "one class among the unlabelled samples. `robust` means that a measure keeps three quarters of its correlation.",
-        compute=_curves(WRN, ("imbalance", "neighbours"), N_TASKS),
+        compute=_curves(WRN, ("imbalance", "neighbours"), N_IMBALANCE),
         published=_stated(IMBALANCE_STATEMENTS),
         data=(("cifar-fs", "test"),),
         quick=False,
@@ -157,7 +158,8 @@ KEPT = {
     ),
     "foresee-labelling": KeptResult(
         title="Which samples to label next",
-        text=f"CIFAR-FS test classes in wrn28-4-cifar-fs, {N_LABELLED:,} tasks of 5-way 1-shot 50-query (Figure 7): "
+        text=f"CIFAR-FS test classes in wrn28-4-cifar-fs, {N_LABELLED:,} tasks of 5-way 1-shot 50-query (Figure 7; "
+        "the paper has 5,000): "
         "after a first training so many of the 250 unlabelled samples get their labels, and it trains again. `remaining`: "
         "accuracy on those still without a label, as in the paper, which rewards removing the hard ones; `held_out`: on 125 "
         "other samples that are never labelled. Gains are over random labels, paired by task. The policies `cover` and "
