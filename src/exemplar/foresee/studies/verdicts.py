@@ -148,6 +148,8 @@ def labels_cross(found: Found) -> Verdict:
         for key, value in found.by.items()
         if key[:2] == ("gain_remaining", "least-confident")
     }
+    if not gains:
+        raise KeyError("gain_remaining")
     ordered = [gains[n] for n in sorted(gains)]
     said = ", ".join(f"{n}: {100 * gains[n]:+.1f} %" for n in sorted(gains))
     return ordered[0] < 0 < ordered[-1], f"least confident less random by number of labels, {said}"
@@ -158,6 +160,8 @@ def beats_random(policy: str) -> Callable[[Found], Verdict]:
 
     def judge(found: Found) -> Verdict:
         gains = {int(k[2].split()[0]): one for k, one in found.scores.items() if k[:2] == ("gain_held_out", policy)}
+        if not gains:
+            raise KeyError("gain_held_out")
         never_worse = all(one.ci95[1] >= 0 for one in gains.values())
         better = all(one.ci95[0] > 0 for n, one in gains.items() if n >= MANY_LABELS)
         said = (
