@@ -81,7 +81,12 @@ def test_simulated_tasks_have_the_correlation_that_is_called_true():
     job = CoverageJob(4000, 5, 20_000, "middling", 1, 0)
     found = simulate_tasks(job, np.random.default_rng(0))
     r = np.corrcoef(found.measures["margin"], found.performance)[0, 1]
-    assert r == pytest.approx(true_correlation(5, 0.6), abs=0.02) and true_correlation(5, 0.0) == 0
+    assert r == pytest.approx(true_correlation(5, 4000, 0.6), abs=0.02) and true_correlation(5, 20, 0.0) == 0
+    few = [simulate_tasks(CoverageJob(20, 15, 500, "strong", 1, 0), np.random.default_rng(k)) for k in range(40)]
+    mean = np.mean([np.corrcoef(one.measures["margin"], one.performance)[0, 1] for one in few])
+    assert (
+        mean == pytest.approx(true_correlation(15, 20, 1.0), abs=0.04) and true_correlation(15, 4000, 1.0) > mean + 0.15
+    )
     assert true_spearman(0.0) == 0 and true_spearman(1.0) == pytest.approx(1)
 
 

@@ -1,7 +1,8 @@
 """Do the intervals over classes cover? Simulated tasks of classes that are drawn again and again, with the truth known.
 
 A class is easy or hard, accuracy is the mean ease of a task's classes with noise, and a measure sees that ease beside something
-of its own: everything is normal, so that the correlations over all classes there could be are known in closed form.
+of its own: everything is normal, so that correlations are known in closed form. They depend on how many classes tasks are drawn
+from: of 15 out of 20 classes, two tasks share so many that a quarter of what classes add to the variance is left.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from exemplar.records import Score
 from exemplar.runs import Run
 from exemplar.stats import weighted
 
-N_REPLICATES = 400
+N_REPLICATES = 200
 CLASSES = ((8, 3), (12, 5), (20, 5), (20, 10), (20, 15), (60, 5))  # classes to draw from, and ways
 N_TASKS = (200, 2_000)
 STRENGTHS = {"none": 0.0, "middling": 0.6, "strong": 1.0}  # how much of a class's ease the measure sees
@@ -37,11 +38,12 @@ class CoverageJob:
     seed: int
 
 
-def true_correlation(ways: int, strength: float) -> float:
-    """Over all tasks of `ways` classes out of all that there could be."""
-    accuracy = SPREAD**2 / ways + TASK_NOISE**2
-    measure = (strength**2 + OWN**2) / ways + MEASURE_NOISE**2
-    return float(SPREAD * strength / ways / np.sqrt(accuracy * measure))
+def true_correlation(ways: int, n_classes: int, strength: float) -> float:
+    """Over tasks of `ways` out of so many classes, for all classes there could be."""
+    share = (1 - ways / n_classes) / ways  # of the variance of classes, in the mean of those of a task
+    accuracy = SPREAD**2 * share + TASK_NOISE**2
+    measure = (strength**2 + OWN**2) * share + MEASURE_NOISE**2
+    return float(SPREAD * strength * share / np.sqrt(accuracy * measure))
 
 
 def true_spearman(r: float) -> float:
@@ -66,7 +68,7 @@ def simulate_tasks(job: CoverageJob, rng: np.random.Generator) -> Evaluated:
 
 def do_cell(job: CoverageJob) -> dict[str, Any]:
     """How often each interval covered: statistic → number of replicates."""
-    r = true_correlation(job.ways, STRENGTHS[job.strength])
+    r = true_correlation(job.ways, job.n_classes, STRENGTHS[job.strength])
     covered = {"mean": 0, "pearson": 0, "spearman": 0, "difference of two correlations": 0}
     for k in range(job.n_replicates):
         found = simulate_tasks(job, seeds.rng("foresee coverage", job.seed, *vars(job).values(), k))

@@ -28,7 +28,7 @@ from exemplar.rooms import KeptResult, Number
 from exemplar.runs import Run
 
 WRN = ("wrn28-4-cifar-fs", "cifar-fs", "test")
-N_FC100, N_IMBALANCE = 2_048, 4_096
+N_FC100, N_IMBALANCE = 1_024, 2_048
 FC100 = ("densenet-fc100", "fc100", "test")
 N_TASKS = 10_000  # per point, as the paper
 N_LABELLED = 2_000  # the paper has 5,000
@@ -211,7 +211,7 @@ KEPT = {
         title="Do the intervals of correlations over classes cover?",
         text=f"Simulated classes and tasks with known correlations, {N_REPLICATES} replicates per cell: how often the "
         "95 % interval "
-        "of `exemplar foresee run` holds the truth over all classes there could be.",
+        "of `exemplar foresee run` holds the truth, for classes drawn again and as many of them.",
         compute=coverage_result,
         quick=False,
     ),
