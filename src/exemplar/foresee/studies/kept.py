@@ -105,8 +105,9 @@ MAIN = ("supervised", "semi", "unsupervised")
 KEPT = {
     "foresee-correlations": KeptResult(
         title="Which measures foretell how well a few-shot classifier will do?",
-        text=f"CIFAR-FS test classes in the shipped wrn28-4-cifar-fs, {N_TASKS:,} tasks per point (Figures 2, 4, 5, 9 and A1). "
-        "`holds` is 1 where a statement of the paper holds here; correlations are signed, and compared in the "
+        text="CIFAR-FS test classes in the shipped wrn28-4-cifar-fs; n is the number of tasks per point (the paper has 10,000; "
+        "Figures 2, 4, 5, 9 and A1). `holds` is 1 where a statement of the paper holds here; correlations are signed, "
+        "and compared in the "
         "direction a measure was meant to have. Intervals are over classes. The noise ceiling bounds measures that do not see "
         f"the scored samples: confidence, margin and agreement do see them. {BACKBONES}",
         compute=_curves(WRN, MAIN, N_TASKS),

@@ -16,6 +16,7 @@ from exemplar.foresee.studies.curves import PUBLISHED
 from exemplar.records import Score
 
 ROBUST = 0.75  # share of its balanced correlation that a robust measure keeps
+SMALLER = 1.7  # times, the error of the predictor than that of the mean
 MANY_LABELS, MANY_QUERIES = 50, 30  # of 250 labels; queries per class
 
 
@@ -183,9 +184,22 @@ def covers(found: Found) -> Verdict:
     return all(0.87 <= one.value <= 0.93 for one in said.values()), "; ".join(numbers)
 
 
-def much_smaller_error(found: Found) -> Verdict:
-    said = {key[2]: value for key, value in found.by.items() if key[0] == "times_smaller_error"}
-    many = {
-        tasks: times for tasks, times in said.items() if int(tasks.split("-query")[0].rsplit(" ", 1)[1]) >= MANY_QUERIES
-    }
-    return all(times >= 1.7 for times in many.values()), "; ".join(f"{tasks}: {v:.2f} ×" for tasks, v in said.items())
+def much_smaller_error(setting: str) -> Callable[[Found], Verdict]:
+    """Of tasks of a setting with 30 scored samples per class or more."""
+
+    def judge(found: Found) -> Verdict:
+        said = {
+            key[2]: value
+            for key, value in found.by.items()
+            if key[0] == "times_smaller_error" and key[2].startswith(setting) and _queries(key[2]) >= MANY_QUERIES
+        }
+        if not said:
+            raise KeyError("times_smaller_error")
+        return all(v >= SMALLER for v in said.values()), "; ".join(f"{tasks}: {v:.2f} ×" for tasks, v in said.items())
+
+    return judge
+
+
+def _queries(tasks: str) -> int:
+    """30, of `semi, 5-way 5-shot 30-query`."""
+    return int(tasks.removesuffix("-query").rsplit(" ", 1)[1])
