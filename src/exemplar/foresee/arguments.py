@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 from exemplar.options import Option, Place
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from exemplar.foresee.single_tasks import FewShotTask
     from exemplar.images.concepts import ConceptSet
 
-    Bank = str | Path | FeatureBank | np.ndarray | Mapping[str, np.ndarray]
-    Number = str | int | tuple[int, int]
-    TaskGiven = str | Path | FewShotTask | Mapping[str, np.ndarray]
-    PredictorGiven = str | Path | GeneralizationPredictor
-    Data = str | Path | ConceptSet
-    AgentGiven = str | Callable[..., Any]
+    Bank: TypeAlias = str | Path | FeatureBank | np.ndarray | Mapping[str, np.ndarray]
+    Number: TypeAlias = str | int | tuple[int, int]
+    TaskGiven: TypeAlias = str | Path | FewShotTask | Mapping[str, np.ndarray]
+    PredictorGiven: TypeAlias = str | Path | GeneralizationPredictor
+    Data: TypeAlias = str | Path | ConceptSet
+    AgentGiven: TypeAlias = str | Callable[..., Any]
 else:  # what the command line parses
     Bank = Place
     Number = PredictorGiven = str

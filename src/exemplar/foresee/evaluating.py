@@ -94,7 +94,8 @@ def evaluate_tasks(
 def make_view(rows: Tensor, tasks: Tasks, graph: GraphConfig, name: tuple[Any, ...], kept: int = 0) -> TaskView:
     """What may be looked at: with unlabelled samples alone they count as queries, and labels are not there to be seen."""
     diffused, ways = tasks.config.setting != "supervised", tasks.config.ways
-    labels, options = torch.from_numpy(tasks.labels).to(rows.device), {"graph": graph, "name": name}
+    labels = torch.from_numpy(tasks.labels).to(rows.device)
+    options: dict[str, Any] = {"graph": graph, "name": name}
     if not diffused:
         support, queries = (_gather(rows, index) for index in (tasks.support, tasks.queries))
         return TaskView(support, labels, queries, ways, diffused=False, n_eigenvalues=max(kept, ways), **options)

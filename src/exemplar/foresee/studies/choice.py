@@ -91,7 +91,11 @@ def compute_choice(run: Run, bank: FeatureBank, seed: int, *, n_splits: int = N_
         for key in (key for key in part[0] if key != "naive"):
             label, penalty = key.split("|")
             ratio = np.array([one[key] for one in part]) / naive
-            labels = {"agent": f"{label}, penalty {penalty}", "concept": f"{setting}, {regime}", "space": space}
+            labels: dict[str, Any] = {
+                "agent": f"{label}, penalty {penalty}",
+                "concept": f"{setting}, {regime}",
+                "space": space,
+            }
             scores.append(Score.of("share_of_error_left", stats.mean(ratio), **labels))
     return scores
 

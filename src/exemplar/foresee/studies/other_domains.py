@@ -44,7 +44,7 @@ def compute_other_domains(run: Run) -> list[Score]:
     for (what, space, which, task), found in zip(
         ASKED, run.map(ask_shipped, range(len(ASKED)), label="banks"), strict=True
     ):
-        labels = {
+        labels: dict[str, Any] = {
             "agent": f"shipped for {space}",
             "concept": f"{what}: {which[1]} in {which[0]}, {describe(task)}",
         }

@@ -68,9 +68,9 @@ def do_split(job: SplitJob) -> dict[str, Any]:
     bank, task = _load(job.path, job.fingerprint), job.task
     order = seeds.rng("foresee splits", job.seed, job.number).permutation(bank.n_classes)
     known, rest = order[: job.n_calibrated], order[job.n_calibrated :]
-    config = PredictorConfig(
-        *((n, n) for n in (task.ways, task.shots, task.queries)), setting=task.setting, seed=job.number, **SIZES
-    )
+    ranges = {name: (n, n) for name, n in (("ways", task.ways), ("shots", task.shots), ("queries", task.queries))}
+    options: dict[str, Any] = {**ranges, **SIZES, "setting": task.setting, "seed": job.number}
+    config = PredictorConfig(**options)
     with engine.one_thread():
         model = calibrate_regime(bank.only(known), config, regime_of(task))
         found = ask_tasks(model, bank.only(rest[rest >= job.first_asked]), task, job.n_asked, job.number)
@@ -135,7 +135,7 @@ def split_scores(found: Sequence[dict[str, Any]], task: TaskConfig) -> list[Scor
         "width_90_constant": ("best constant interval", stats.mean(columns["constant"])),
         "called_unlike": ("predictor", stats.mean(columns["unlike"])),
     }
-    labels = {"concept": describe(task)}
+    labels: dict[str, Any] = {"concept": describe(task)}
     scores = [Score.of(name, estimate, agent=who, **labels) for name, (who, estimate) in named.items()]
     worst = float(np.quantile(columns["coverage"], 0.1))
     return [*scores, Score("coverage_90_worst_tenth", worst, (np.nan, np.nan), 1, agent="predictor", **labels)]

@@ -96,11 +96,12 @@ def _oracle_scores(done: Sequence[Evaluated], n_points: int) -> list[Score]:
     """Does a threshold on confidence fail because confidence is off by another amount for other classes?"""
     place = list(JUDGED).index("semi")
     halves = [[done[(2 * k + side) * n_points + place] for side in (0, 1)] for k in range(len(done) // n_points // 2)]
-    rates = [_transfer(*_without_bias(pair, "confidence"), "confidence") for pair in halves]
+    moved = [_without_bias(pair, "confidence") for pair in halves]
+    rates = [_transfer(chosen, other, "confidence") for chosen, other in moved]
     kept = np.array([one for one in rates if one is not None]).reshape(-1, 2, 2)
     bias = np.array([[(side.measures["confidence"] - side.performance).mean() for side in pair] for pair in halves])
-    moved = Score.of("change_of_bias", stats.mean(np.abs(bias[:, 1] - bias[:, 0])), agent="confidence")
-    return [moved, *(_shift_scores(kept, "confidence, made right on average on each side") if len(kept) > 1 else [])]
+    change = Score.of("change_of_bias", stats.mean(np.abs(bias[:, 1] - bias[:, 0])), agent="confidence")
+    return [change, *(_shift_scores(kept, "confidence, made right on average on each side") if len(kept) > 1 else [])]
 
 
 def _transfer(chosen: Evaluated, other: Evaluated, measure: str) -> list[list[float]] | None:
