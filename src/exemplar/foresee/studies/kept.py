@@ -28,7 +28,7 @@ from exemplar.rooms import KeptResult, Number
 from exemplar.runs import Run
 
 WRN = ("wrn28-4-cifar-fs", "cifar-fs", "test")
-N_FC100, N_IMBALANCE = 1_024, 2_048
+N_FC100, N_IMBALANCE = 512, 2_048
 FC100 = ("densenet-fc100", "fc100", "test")
 N_TASKS = 10_000  # per point, as the paper
 N_LABELLED = 2_000  # the paper has 5,000
