@@ -126,7 +126,7 @@ def plot_choice(scores: Sequence[Score]) -> str:
     """Share of the error that is left, by penalty; a panel per kind of tasks, a line per set of measures. As SVG."""
     cells = list(dict.fromkeys(score.concept for score in scores))
     sets = list(dict.fromkeys(score.agent.split(", penalty ")[0] for score in scores))
-    plot = Plot(figsize=(2.6 * len(cells) + 1.4, 3.0), layout="constrained")
+    plot = Plot(figsize=(2.5 * len(cells) + 1.6, 3.0), layout="constrained")
     axes = plot.subplots(1, len(cells), sharey=True, squeeze=False)[0]
     for axis, cell in zip(axes, cells, strict=True):
         for label, colour in zip(sets, (*HUES, INK), strict=False):
@@ -135,8 +135,10 @@ def plot_choice(scores: Sequence[Score]) -> str:
             axis.plot(x, y, "-o", color=colour, markersize=4, label=label)
             axis.vlines(x, [s.ci95[0] for s in mine], [s.ci95[1] for s in mine], color=colour, alpha=0.35)
         axis.set(title=cell, xscale="log", xlabel="penalty")
+        axis.set_xticks(x, labels=[f"{penalty:g}" for penalty in x], fontsize=8)  # as text: SVG has no mathematics
+        axis.minorticks_off()
     axes[0].set_ylabel("share of the error left")
-    axes[-1].legend(fontsize=8)
+    plot.legend(*axes[0].get_legend_handles_labels(), loc="outside right upper", fontsize=9)
     return as_svg(plot)
 
 
