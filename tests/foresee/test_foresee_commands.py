@@ -109,6 +109,12 @@ def test_more_neighbours_than_samples_and_negative_features_are_said(exemplar, t
     assert said.code == 0 and "has no 50 neighbours" in said.err and "cosines then range from −1 to 1" in said.err
 
 
+def test_intervals_of_tasks_that_share_most_classes_are_warned_of():
+    few, many = (ex.foresee.run(features=make_bank(n), ways=5, shots=2, queries=4, tasks=200) for n in (10, 12))
+    assert any("5 out of 10 classes share most" in said for said in few.warnings)
+    assert not any("share most" in said for said in many.warnings)
+
+
 def test_identical_samples_do_not_break_a_run(tmp_path):
     same = np.repeat(np.random.default_rng(0).random((6, 1, 8)), 20, axis=1)
     done = ex.foresee.run(features=same, ways=3, shots=2, queries=4, tasks=20, measures=["all"])
