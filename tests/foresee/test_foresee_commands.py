@@ -109,6 +109,12 @@ def test_more_neighbours_than_samples_and_negative_features_are_said(exemplar, t
     assert said.code == 0 and "has no 50 neighbours" in said.err and "cosines then range from −1 to 1" in said.err
 
 
+def test_intervals_of_tasks_that_share_most_classes_are_warned_of():
+    few, many = (ex.foresee.run(features=make_bank(n), ways=5, shots=2, queries=4, tasks=200) for n in (10, 12))
+    assert any("5 out of 10 classes share most" in said for said in few.warnings)
+    assert not any("share most" in said for said in many.warnings)
+
+
 def test_identical_samples_do_not_break_a_run(tmp_path):
     same = np.repeat(np.random.default_rng(0).random((6, 1, 8)), 20, axis=1)
     done = ex.foresee.run(features=same, ways=3, shots=2, queries=4, tasks=20, measures=["all"])
@@ -194,7 +200,9 @@ def test_a_study_resumes_judges_statements_and_makes_a_page(exemplar, tmp_path):
     names = {score["name"] for score in said.json()["scores"]}
     assert {"absolute_error", "bias"} <= names
     files = {path.name for path in (tmp_path / "study").iterdir()}
-    assert {"index.html", "figure.svg", "scores.parquet"} <= files and "bank.npz" not in files
+    assert {"index.html", "figure.svg", "scores.parquet"} <= files and not any(
+        name.startswith("bank") for name in files
+    )
     assert "there is no study 'none'" in mistake(
         exemplar("foresee", "study", "none", "--features", tmp_path / "large.npz")
     )
@@ -207,17 +215,6 @@ def test_a_study_resumes_judges_statements_and_makes_a_page(exemplar, tmp_path):
 def test_every_study_runs_on_features_of_ones_own(tmp_path, name):
     done = ex.foresee.study(name, features=make_bank(20, 320), tasks=64, out=tmp_path / name, engine="here")
     assert done.page is not None and "<svg" in (tmp_path / name / "figure.svg").read_text()
-
-
-@pytest.mark.long
-def test_one_and_two_workers_agree(tmp_path):
-    found = [
-        ex.foresee.study(
-            "thresholds", features=make_bank(12, 80), tasks=24, out=tmp_path / engine, engine=engine, workers=workers
-        )
-        for engine, workers in (("here", None), ("pool", 2))
-    ]
-    assert found[0]["scores"] == found[1]["scores"]
 
 
 def test_real_features_have_the_correlations_we_know(real_data):
@@ -259,6 +256,21 @@ def test_check_says_what_to_expect_of_photographs(exemplar, tmp_path, one_place)
     assert "data:image/png" in page and "Label these next" in page and "unlabelled/broken" not in page
     chosen = exemplar("foresee", "label-next", tmp_path / "photos", "--budget", "3", "--json").json()["label_next"]
     assert chosen == found["label_next"]
+
+
+def test_copies_among_photographs_are_said(exemplar, tmp_path, one_place):
+    """Who puts a photograph in twice would otherwise be told that a classifier is sure to know it."""
+    save_photos(tmp_path / "photos")
+    for place, copy in (
+        ("stripes/0_0.png", "stripes/copy.png"),
+        ("sky/2_0.png", "blobs/z.png"),
+        ("sky/2_1.png", "unlabelled/z.png"),
+    ):
+        (tmp_path / "photos" / copy).write_bytes((tmp_path / "photos" / place).read_bytes())
+    said = exemplar("foresee", "check", tmp_path / "photos", "--out", tmp_path / "out", "--json")
+    assert said.code == 0
+    for sentence in ("copies of others: 2.", "more than one class: 1.", "copies of labelled ones: 1."):
+        assert sentence in said.err and any(sentence in one for one in said.json()["warnings"])
 
 
 def test_photographs_that_cannot_be_checked(exemplar, tmp_path, one_place):

@@ -20,7 +20,20 @@ def test_examples_at_the_door_are_true() -> None:
 
 
 def test_the_room_describes_itself() -> None:
-    kept = {f"foresee-{name}" for name in ("correlations", "thresholds", "labelling")}
+    kept = {
+        f"foresee-{name}"
+        for name in (
+            "correlations",
+            "imbalance",
+            "fc100",
+            "thresholds",
+            "labelling",
+            "choice",
+            "prediction",
+            "explanations",
+            "coverage",
+        )
+    }
     assert set(ROOM.results()) == kept
     assert list(ROOM.agents()) == [row["name"] for row in ex.foresee.list_agents()["agents"]]
     assert {
@@ -32,6 +45,8 @@ def test_the_room_describes_itself() -> None:
         "thresholds",
         "labelling",
         "prediction",
+        "choice",
+        "explanations",
     } == set(ROOM.studies())
 
 

@@ -7,6 +7,7 @@ import plain_loop
 import pytest
 import torch
 from sklearn.linear_model import Ridge
+from sklearn.metrics import davies_bouldin_score
 
 import exemplar as ex
 from exemplar.errors import UserError
@@ -252,3 +253,16 @@ def test_confusions_are_those_of_classes_that_lie_close():
         matrix = expected_confusion(seen.view(), 0.8)
         np.testing.assert_allclose(matrix.sum(axis=1), 1)
         assert matrix[0, 1] > 3 * matrix[0, 2] and matrix[1, 0] > 3 * matrix[1, 2]
+
+
+def test_measures_of_nearly_identical_samples_are_not_rounding():
+    """Within a thousandth of each other: as a plain loop in double precision has them, and the same for samples moved about."""
+    rng = np.random.default_rng(0)
+    x, y = 1 + 0.001 * rng.random((42, 12)), np.repeat(np.arange(3), 4)
+    names = ("davies_bouldin", "egv", "similarity")
+    found = ex.foresee.measures(x[:12], y, x[12:], names=names, diffused=True)
+    used = plain_loop.diffused(x / np.linalg.norm(x, axis=1, keepdims=True))
+    assert found["egv"] == pytest.approx(np.linalg.eigvalsh(plain_loop.laplacian(used))[2], rel=1e-6)
+    assert found["similarity"] == pytest.approx(plain_loop.similarity(used[:12], y), rel=1e-4)
+    seen = ex.foresee.FewShotTask.of(x[:12], y, x[12:]).view(diffused=True)
+    assert found["davies_bouldin"] == pytest.approx(davies_bouldin_score(used, seen.clusters[0].numpy()), rel=1e-4)

@@ -12,8 +12,12 @@ from exemplar.errors import UserError
 from exemplar.foresee import FeatureBank, FewShotTask, GeneralizationPredictor, TaskConfig
 from exemplar.foresee.calibration import Ridge
 from exemplar.foresee.labelling import POLICIES, labelling_order
+from exemplar.foresee.measure_sets import CHOSEN, chosen_set
 from exemplar.foresee.ready import SETTINGS, SPACES, load_ready
+from exemplar.foresee.studies import RESULTS
+from exemplar.foresee.studies.choice import best_choices
 from exemplar.foresee.studies.prediction import ask_tasks
+from exemplar.results.kept import load_kept
 
 FEW = {"n_tasks": 256, "n_groups": 6, "n_held_out": 64}
 
@@ -40,7 +44,7 @@ def predictor() -> GeneralizationPredictor:
 
 
 def test_it_beats_always_predicting_the_mean_and_covers_on_classes_it_has_not_seen(predictor):
-    found = ask_tasks(predictor, make_bank().only(range(14, 24)), TaskConfig(3, 4, 10), 256, 5)
+    found = ask_tasks(predictor.models["several shots"], make_bank().only(range(14, 24)), TaskConfig(3, 4, 10), 256, 5)
     assert found["error"] < found["naive"] / 1.3 and 0.8 < found["coverage"] <= 1 and found["unlike"] < 0.1
 
 
@@ -75,10 +79,18 @@ def test_what_is_no_predictor_is_refused(tmp_path, content):
 
 def test_it_says_when_a_task_is_unlike_anything_it_knows(predictor):
     rng = np.random.default_rng(0)
-    flat = FewShotTask.of(1 + 0.05 * rng.random((12, 12)), np.repeat(np.arange(3), 4), 1 + 0.05 * rng.random((30, 12)))
+    nearly_same = 1 + 0.001 * rng.random((42, 12))
+    flat = FewShotTask.of(nearly_same[:12], np.repeat(np.arange(3), 4), nearly_same[12:])
     assert any("unlike anything" in sentence for sentence in predictor.find_warnings(flat))
     ways, _ = make_task(make_bank(), [14, 15, 16, 17, 18])
     assert any("calibrated for 3 to 3 ways, this task has 5" in sentence for sentence in predictor.find_warnings(ways))
+
+
+def test_features_of_another_encoder_are_told_by_their_number(predictor):
+    task, _ = make_task(make_bank(), [15, 16, 17])
+    wide = FewShotTask.of(np.pad(task.support, ((0, 0), (0, 3))), task.labels, np.pad(task.queries, ((0, 0), (0, 3))))
+    assert predictor.predict(wide) == pytest.approx(predictor.predict(task), abs=0.05)  # its measures are the same
+    assert any("samples of 12 features" in said and "these have 15" in said for said in predictor.find_warnings(wide))
 
 
 def test_what_it_cannot_be_asked(predictor):
@@ -98,7 +110,7 @@ def test_what_it_cannot_be_asked(predictor):
 def test_a_ridge_by_hand():
     """y = 2 x, standardised x of variance 1, penalty 0.1: slope 2 / 1.1."""
     x = np.array([[-1.0], [1.0], [-1.0], [1.0]])
-    ridge = Ridge.fit(x, 0.5 + 0.2 * x[:, 0], 1)
+    ridge = Ridge.fit(x, 0.5 + 0.2 * x[:, 0], 1, 0.1)
     assert ridge.predict(np.array([[1.0]]))[0] == pytest.approx(0.5 + 0.2 / 1.1)
     assert ridge.predict(np.array([[99.0]]))[0] == 1
     assert ridge.distance(np.array([[0.0], [2.0]])) == pytest.approx([0, 2 / np.sqrt(1.1)])
@@ -161,3 +173,18 @@ def test_predictors_ship_for_the_shipped_encoders(space, setting):
 
 def test_ready_predictors_were_calibrated_on_validation_classes():
     assert all("cifar-fs/val in" in load_ready(space, "semi").source for space in SPACES)  # type: ignore[union-attr]
+
+
+def test_measures_and_penalty_are_what_came_out_best_on_validation_classes():
+    kept = load_kept("foresee-choice")
+    assert kept is not None and best_choices(kept.scores) == CHOSEN
+    assert all(pair == ("cifar-fs", "val") for pair in RESULTS["foresee-choice"].data)
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+@pytest.mark.parametrize("space", SPACES)
+def test_shipped_predictors_take_the_chosen_measures(space, setting):
+    ready = load_ready(space, setting)
+    assert ready is not None
+    for regime, model in ready.models.items():
+        assert model.design.measures == chosen_set(setting, 1 if regime == "one shot" else 2)[0]

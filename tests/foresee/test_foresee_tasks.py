@@ -144,7 +144,11 @@ def test_features_that_have_no_direction_are_refused_and_negative_ones_explained
     bad[1, 2] = 0
     with pytest.raises(UserError, match="1 of 6 samples have features that are all 0, .* the first is sample 5"):
         FeatureBank.of(bad)
-    assert FeatureBank.of(x).warnings == () and "cosines then range from −1 to 1" in FeatureBank.of(-x).warnings[0]
+    good = np.random.default_rng(0).random((2, 3, 4))
+    assert (
+        FeatureBank.of(good).warnings == () and "cosines then range from −1 to 1" in FeatureBank.of(-good).warnings[0]
+    )
+    assert "nearly the same direction" in FeatureBank.of(x + 0.001 * good).warnings[0]
     assert np.isfinite(FeatureBank.of(x * 1e300).rows).all() and np.isfinite(FeatureBank.of(x * 1e-300).rows).all()
 
 

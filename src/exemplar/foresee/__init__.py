@@ -15,13 +15,26 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+from exemplar.foresee.arguments import (
+    AgentGiven,
+    Doer,
+    Features,
+    Images,
+    Number,
+    Policy,
+    PredictorGiven,
+    Proportion,
+    Queries,
+    Shots,
+    Space,
+    Split,
+    TaskGiven,
+    Variant,
+    Ways,
+)
 from exemplar.options import Address, Device, Engine, Names, Option, Place, Seed, Workers, make_backend, verb
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    import numpy as np
-
     from exemplar.answers import Answer
     from exemplar.foresee.banks import FeatureBank, encode_bank, join_banks, read_bank
     from exemplar.foresee.evaluating import Evaluated, Recipe, evaluate_tasks
@@ -34,20 +47,6 @@ if TYPE_CHECKING:
     from exemplar.foresee.studying import StudyAnswer
     from exemplar.foresee.tasks import TaskConfig, Tasks, sample_tasks
     from exemplar.foresee.views import TaskView
-    from exemplar.images.concepts import ConceptSet
-
-    Bank = str | Path | FeatureBank | np.ndarray | Mapping[str, np.ndarray]
-    Number = str | int | tuple[int, int]
-    TaskGiven = str | Path | FewShotTask | Mapping[str, np.ndarray]
-    PredictorGiven = str | Path | GeneralizationPredictor
-    Data = str | Path | ConceptSet
-    AgentGiven = str | Callable[..., Any]
-else:  # what the command line parses
-    Bank = Place
-    Number = PredictorGiven = str
-    TaskGiven = Place
-    Data = str
-    AgentGiven = str
 
 __all__ = [
     "Evaluated",
@@ -78,19 +77,6 @@ __all__ = [
     "study",
 ]
 
-Features = Annotated[
-    Bank | None,
-    Option("npz: `features` (classes, samples, d), or (n, d) with `label`; or a feature file of the paper's authors."),
-]
-Space = Annotated[str | None, Option("Instead: a space (see `exemplar spaces list`) to encode --data in.")]
-Images = Annotated[Data | None, Option("With --space: a data set, a folder of images, or an npz file.")]
-Split = Annotated[str | None, Option("Which part of the data set.")]
-Ways = Annotated[int, Option("N, classes of a task.", low=2)]
-Shots = Annotated[int, Option("K, labelled samples per class.", low=1)]
-Queries = Annotated[int, Option("Q, queries per class.", low=1)]
-Policy = Annotated[str, Option("Which to label first: cover, balanced, least-confident or random.")]
-Variant = Annotated[str, Option("paper, or coded where the authors' code differs: features are diffused twice.")]
-
 
 @verb
 def run(
@@ -103,16 +89,9 @@ def run(
     queries: Queries = 30,
     tasks: Annotated[int, Option("How many tasks.", low=10)] = 1000,
     setting: Annotated[str, Option("supervised, semi, or unsupervised.")] = "semi",
-    agent: Annotated[
-        AgentGiven | None,
-        Option(
-            "Who does the tasks (`exemplar foresee agents`), or your own, file.py:function; the setting's own unless given."
-        ),
-    ] = None,
+    agent: Doer = None,
     measures: Annotated[Names, Option("paper, all, or measures by name (`exemplar foresee measures`); paper.")] = (),
-    proportion: Annotated[
-        float | None, Option("Of all queries, the share of the first class; balanced unless given.")
-    ] = None,
+    proportion: Proportion = None,
     dirichlet: Annotated[float | None, Option("Instead: the concentration that shares are drawn with.")] = None,
     neighbours: Annotated[int | None, Option("Of each sample in the graphs; 15.", low=1)] = None,
     variant: Variant = "paper",
@@ -261,11 +240,9 @@ def list_agents() -> Answer:
     >>> ex.foresee.list_agents()["agents"][0]["name"]
     'logistic'
     """
-    from exemplar.answers import Answer, format_pairs
-    from exemplar.foresee.agents import describe_agents
+    from exemplar.foresee.agents import answer_list
 
-    rows = [{"name": name, "what": what} for name, what in describe_agents().items()]
-    return Answer(values={"agents": rows}, text=format_pairs(describe_agents()))
+    return answer_list()
 
 
 @verb

@@ -27,6 +27,12 @@ NEGATIVE = (
     "not linked in a graph. The paper's features come after a ReLU and are never negative."
 )
 
+ALIKE = 0.9999
+NEARLY_SAME = (
+    "All samples point in nearly the same direction: what tells them apart is close to the rounding of the 32-bit numbers that "
+    "many tasks are computed in. Subtract the mean of the features first."
+)
+
 
 @dataclass(frozen=True, eq=False)
 class FeatureBank:
@@ -65,7 +71,10 @@ class FeatureBank:
                 raise UserError(f"{source}: features must be (classes, samples, d), or one (samples, d) per class.")
         counts = np.array([len(part) for part in parts])
         rows, warnings = as_directions(np.concatenate(parts), source)
-        return cls(rows, counts, tuple(names or map(str, range(len(parts)))), source, warnings)
+        likeness = float(np.linalg.norm(rows.mean(axis=0)))  # √ of the mean cosine of two samples
+        if likeness > ALIKE:
+            warnings = (*warnings, NEARLY_SAME)
+        return cls(rows.astype(np.float32), counts, tuple(names or map(str, range(len(parts)))), source, warnings)
 
     @property
     def n_classes(self) -> int:
@@ -104,7 +113,7 @@ def join_banks(banks: Sequence[FeatureBank]) -> FeatureBank:
 
 
 def as_directions(features: np.ndarray, source: str) -> tuple[np.ndarray, tuple[str, ...]]:
-    """Each row divided by its length, float32, and warnings; what has no direction is refused."""
+    """Each row divided by its length, float64, and warnings; what has no direction is refused."""
     wrong = ~np.isfinite(features).all(axis=1)
     if wrong.any():
         raise UserError(
@@ -118,7 +127,7 @@ def as_directions(features: np.ndarray, source: str) -> tuple[np.ndarray, tuple[
             f"cosine with anything, the first is sample {int(np.flatnonzero(largest[:, 0] == 0)[0])}: leave them out."
         )
     scaled = features / largest  # squares that neither overflow nor vanish
-    rows = (scaled / np.linalg.norm(scaled, axis=1, keepdims=True)).astype(np.float32)
+    rows = scaled / np.linalg.norm(scaled, axis=1, keepdims=True)
     return rows, (NEGATIVE,) if (rows < 0).any() else ()
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from exemplar.foresee.evaluating import Evaluated
 
-PENALTY = 0.1  # on standardised covariates, per task
+LEAST_VARIANCE = 0.1  # of standardised covariates, in distances: correlated ones have less in some direction
 LEVELS = np.round(np.arange(0.005, 1.0, 0.005), 3)  # of which quantiles are kept
 FAMILIAR = 0.99  # share of held-out tasks that count as familiar
 LEAST_SPREAD = 0.01  # of a (1 − a), so that an accuracy near 0 or 1 is never certain
@@ -55,15 +55,16 @@ class Ridge:
     whiten: np.ndarray
 
     @classmethod
-    def fit(cls, base: np.ndarray, accuracy: np.ndarray, n_measures: int) -> Ridge:
+    def fit(cls, base: np.ndarray, accuracy: np.ndarray, n_measures: int, penalty: float) -> Ridge:
+        """base: (tasks, covariates); penalty: on standardised covariates, per task."""
         centre, scale = base.mean(axis=0), base.std(axis=0)
         scale = np.where(scale > 1e-9, scale, 1.0)
         z = (base - centre) / scale
         x = expand(z, n_measures)
         mean = float(accuracy.mean())
-        inner = x.T @ x / len(x) + PENALTY * np.eye(x.shape[1])
+        inner = x.T @ x / len(x) + penalty * np.eye(x.shape[1])
         weight = np.linalg.solve(inner, x.T @ (accuracy - mean) / len(x))
-        spread = z.T @ z / len(z) + PENALTY * np.eye(z.shape[1])
+        spread = z.T @ z / len(z) + LEAST_VARIANCE * np.eye(z.shape[1])
         return cls(centre, scale, n_measures, weight, mean, np.linalg.cholesky(np.linalg.inv(spread)))
 
     def standardise(self, base: np.ndarray) -> np.ndarray:
@@ -132,12 +133,12 @@ class Group:
     outside: Sequence[Evaluated]
 
 
-def calibrate(design: Design, everything: Sequence[Evaluated], groups: Sequence[Group]) -> Calibrated:
+def calibrate(design: Design, everything: Sequence[Evaluated], groups: Sequence[Group], penalty: float) -> Calibrated:
     """everything: tasks of all classes, which the ridge is fitted to; groups: for its errors on classes it has not seen."""
-    ridge = _fit(design, everything)
+    ridge = _fit(design, everything, penalty)
     error, predicted, n_scored, distance, naive = [], [], [], [], []
     for group in groups:
-        fitted = _fit(design, group.inside)
+        fitted = _fit(design, group.inside, penalty)
         for found in group.outside:
             base = design.of(found)
             predicted.append(fitted.predict(base))
@@ -156,7 +157,7 @@ def calibrate(design: Design, everything: Sequence[Evaluated], groups: Sequence[
     )
 
 
-def _fit(design: Design, found: Sequence[Evaluated]) -> Ridge:
+def _fit(design: Design, found: Sequence[Evaluated], penalty: float) -> Ridge:
     base = np.concatenate([design.of(one) for one in found])
     accuracy = np.concatenate([one.performance for one in found])
-    return Ridge.fit(base, accuracy, len(design.measures))
+    return Ridge.fit(base, accuracy, len(design.measures), penalty)

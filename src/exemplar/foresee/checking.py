@@ -56,7 +56,7 @@ def find_outlook(
 ) -> Outlook:
     """The predictor is believed where the task is like those it was calibrated on; else the task's own left-out samples are."""
     left_out = score_left_out(task)
-    predicted, warnings = None, list(task.warnings)
+    predicted, warnings = None, [*task.warnings, *find_copies(task)]
     familiar = False
     if predictor is not None:
         said = predictor.find_warnings(task)
@@ -83,6 +83,28 @@ def find_outlook(
             after = _after(predictor, task, trusted.value, budget)
     confusion = expected_confusion(view, trusted.value)
     return Outlook(task, predicted, left_out, trusted, confusion, order, after, tuple(dict.fromkeys(warnings)))
+
+
+def find_copies(task: FewShotTask) -> list[str]:
+    """Photographs that are there twice, a sentence per kind: what is measured on them says nothing about others."""
+    known = dict[bytes, set[int]]()
+    n_copies = 0
+    for row, label in zip(task.support, task.labels.tolist(), strict=True):
+        n_copies += row.tobytes() in known
+        known.setdefault(row.tobytes(), set()).add(label)
+    said = []
+    if n_copies:
+        said.append(
+            f"Labelled samples that are copies of others: {n_copies}. Leaving one out is no test then: remove them."
+        )
+    if n_both := sum(len(labels) > 1 for labels in known.values()):
+        said.append(f"Samples that are labelled as more than one class: {n_both}. Keep one label of each.")
+    n_known = 0 if task.queries is None else sum(row.tobytes() in known for row in task.queries)
+    if n_known:
+        said.append(
+            f"Unlabelled samples that are copies of labelled ones: {n_known}. They make a task look easier: remove them."
+        )
+    return said
 
 
 def score_left_out(task: FewShotTask) -> Score | None:

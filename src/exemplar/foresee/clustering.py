@@ -22,12 +22,13 @@ def fit_n_means(gram: Tensor, n: int, *, rng: np.random.Generator, n_starts: int
     own = gram.diagonal(dim1=1, dim2=2)
     distance = (own[:, :, None] + own[:, None, :] - 2 * gram).clamp_(min=0)
     centre = start_centres(distance, n, rng=rng, n_starts=n_starts)
+    if gram.device.type == "cpu" and gram.dtype == torch.float32:
+        from exemplar.foresee.lloyd_kernel import nearest_first, settle_each
+
+        first = nearest_first(distance.numpy(), centre.numpy())
+        return torch.from_numpy(settle_each(gram.contiguous().numpy(), first, n, N_ITERATIONS))
     rows = torch.arange(tasks, device=gram.device)[:, None, None]
     member = distance[rows, centre].argmin(dim=2)  # (tasks, starts, m): nearest of the first centres
-    if gram.device.type == "cpu" and gram.dtype == torch.float32:
-        from exemplar.foresee.lloyd_kernel import settle_each
-
-        return torch.from_numpy(settle_each(gram.contiguous().numpy(), member.numpy(), n, N_ITERATIONS))
     return settle(gram, member.mT.contiguous(), n)
 
 

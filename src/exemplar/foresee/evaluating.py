@@ -61,7 +61,7 @@ class Evaluated:
 @dataclass(frozen=True)
 class Recipe:
     """Who does tasks and how they are measured. agent: by name, the setting's own unless given; measures: names; kept: how many
-    of the smallest eigenvalues to keep."""
+    of the smallest eigenvalues to keep, none unless given."""
 
     agent: str = ""
     measures: tuple[str, ...] = ()
@@ -91,18 +91,33 @@ def evaluate_tasks(
     return join_evaluated(found)
 
 
-def make_view(rows: Tensor, tasks: Tasks, graph: GraphConfig, name: tuple[Any, ...]) -> TaskView:
+def make_view(rows: Tensor, tasks: Tasks, graph: GraphConfig, name: tuple[Any, ...], kept: int = 0) -> TaskView:
     """What may be looked at: with unlabelled samples alone they count as queries, and labels are not there to be seen."""
-    support, queries = (rows[torch.from_numpy(index).to(rows.device)] for index in (tasks.support, tasks.queries))
+    diffused, ways = tasks.config.setting != "supervised", tasks.config.ways
     labels = torch.from_numpy(tasks.labels).to(rows.device)
-    diffused = tasks.config.setting != "supervised"
-    return TaskView(support, labels, queries, tasks.config.ways, diffused=diffused, graph=graph, name=name)
+    options: dict[str, Any] = {"graph": graph, "name": name}
+    if not diffused:
+        support, queries = (_gather(rows, index) for index in (tasks.support, tasks.queries))
+        return TaskView(support, labels, queries, ways, diffused=False, n_eigenvalues=max(kept, ways), **options)
+    samples = _gather(
+        rows, np.concatenate([tasks.support, tasks.queries], axis=1)
+    )  # copied once: the parts are slices of it
+    support, queries = samples.split([tasks.support.shape[1], tasks.queries.shape[1]], dim=1)
+    view = TaskView(support, labels, queries, ways, diffused=True, n_eigenvalues=max(kept, ways), **options)
+    view.samples = samples
+    return view
+
+
+def _gather(rows: Tensor, index: np.ndarray) -> Tensor:
+    """(tasks, k, d). index: (tasks, k) rows."""
+    flat = torch.from_numpy(index).to(rows.device).flatten()
+    return rows.index_select(0, flat).view(*index.shape, -1)
 
 
 def _evaluate_block(
     rows: Tensor, tasks: Tasks, recipe: Recipe, name: tuple[Any, ...], answer: Answering | None
 ) -> Evaluated:
-    view = make_view(rows, tasks, recipe.graph, name)
+    view = make_view(rows, tasks, recipe.graph, name, recipe.kept)
     config = tasks.config
     answering = answer or find_agent(recipe.agent or DEFAULT[config.setting], config.setting).answer
     given, truth = answering(view), torch.from_numpy(tasks.truth).to(rows.device)

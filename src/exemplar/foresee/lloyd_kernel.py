@@ -9,6 +9,28 @@ import numpy as np
 from numba import njit
 
 
+@njit(cache=True)
+def nearest_first(distance, centre):  # type: ignore[no-untyped-def]
+    """(tasks, starts, m) int64: for each start, which of its first centres is nearest to each sample.
+
+    distance: (tasks, m, m) float32; centre: (tasks, starts, n) int64, samples.
+    """
+    tasks, n_starts, n = centre.shape
+    m = distance.shape[1]
+    member, nearest = np.zeros((tasks, n_starts, m), np.int64), np.empty(m, np.float32)
+    for task in range(tasks):
+        for start in range(n_starts):
+            own = member[task, start]
+            nearest[:] = np.inf
+            for c in range(n):
+                row = distance[task, centre[task, start, c]]
+                for i in range(m):  # without a branch, so that it is compiled to vectors
+                    closer = row[i] < nearest[i]
+                    nearest[i] = row[i] if closer else nearest[i]
+                    own[i] = c if closer else own[i]
+    return member
+
+
 @njit(cache=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
 def settle_each(gram, member, n, n_iterations):  # type: ignore[no-untyped-def]
     """(tasks, m) int64, the best start's clusters. gram: (tasks, m, m) float32; member: (tasks, starts, m) int64."""

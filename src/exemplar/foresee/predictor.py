@@ -12,97 +12,29 @@ import torch
 
 from exemplar import engine, seeds
 from exemplar.errors import UserError
-from exemplar.foresee.banks import FeatureBank, find_bank
-from exemplar.foresee.calibration import Calibrated, Design, Group, calibrate
-from exemplar.foresee.evaluating import Evaluated, Recipe, evaluate_tasks
-from exemplar.foresee.indicators import available_measures, compute_measures
+from exemplar.foresee.banks import find_bank
+from exemplar.foresee.calibration import Calibrated
+from exemplar.foresee.indicators import compute_measures
 from exemplar.foresee.labelling import check_budget, labelling_order
 from exemplar.foresee.posteriors import expected_confusion, matched_posterior
+from exemplar.foresee.predictor_config import N_SCORED, PredictorConfig
+from exemplar.foresee.predictor_fitting import calibrate_regime, check_bank, find_growth
 from exemplar.foresee.single_tasks import FewShotTask
-from exemplar.foresee.tasks import TaskConfig
 from exemplar.runs import read_json, write_json
 
-SUPERVISED = (
-    "lr_loss",
-    "similarity",
-    "davies_bouldin",
-    "egv",
-    "loo_ridge",
-    "loo_ridge_margin",
-    "loo_nearest_mean",
-    "h_score",
-)
-SEMI = (
-    "lr_loss",
-    "similarity",
-    "confidence",
-    "margin",
-    "davies_bouldin",
-    "egv",
-    "agreement",
-    "loo_ridge",
-    "loo_ridge_margin",
-    "h_score",
-)
-N_SCORED = 50  # queries per class behind an accuracy, where none are given
-VERSION = 1
-
-
-@dataclass(frozen=True)
-class PredictorConfig:
-    """For which tasks: ways, shots and queries per class from the first to the second number of each pair; setting: supervised
-    or semi. n_tasks: that the ridge is fitted to; n_groups: random groups of classes to hold out, n_held_out tasks of each."""
-
-    ways: tuple[int, int] = (5, 5)
-    shots: tuple[int, int] = (5, 5)
-    queries: tuple[int, int] = (30, 30)
-    setting: str = "semi"
-    n_tasks: int = 768
-    n_groups: int = 8
-    n_held_out: int = 128
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        if self.setting not in ("supervised", "semi"):
-            raise UserError(f"A predictor is for supervised or semi-supervised tasks, not {self.setting!r}.")
-        for name in ("ways", "shots", "queries"):
-            low, high = getattr(self, name)
-            if not 1 <= low <= high:
-                raise UserError(
-                    f"{name} must be a number, or a range from a smaller to a larger one, got {low} and {high}."
-                )
-
-    @property
-    def varying(self) -> tuple[str, ...]:
-        names = ("ways", "shots") if self.setting == "supervised" else ("ways", "shots", "queries")
-        return tuple(name for name in names if getattr(self, name)[0] < getattr(self, name)[1])
-
-    def draw(self, n: int, regime: str, rng: np.random.Generator) -> list[TaskConfig]:
-        """Configurations from the ranges, evenly in logarithms; one where nothing varies."""
-        low = 1 if regime == "one shot" else max(2, self.shots[0])
-        shots = (1, 1) if regime == "one shot" else (low, max(low, self.shots[1]))
-        fixed = all(pair[0] == pair[1] for pair in (self.ways, shots, self.queries))
-        made = []
-        for _ in range(1 if fixed else n):
-            ways, k, queries = (_between(pair, rng) for pair in (self.ways, shots, self.queries))
-            made.append(TaskConfig(ways, k, N_SCORED if self.setting == "supervised" else queries, self.setting))
-        return made
-
-    @property
-    def regimes(self) -> tuple[str, ...]:
-        one = ("one shot",) if self.shots[0] == 1 else ()
-        return (*one, "several shots") if self.shots[1] > 1 else one
+VERSION = 2
 
 
 @dataclass(frozen=True, eq=False)
 class GeneralizationPredictor:
     """models: for one shot and for several; growth: how much the log odds of being right grow per log of labelled samples;
-    source: what it was calibrated on. Make one with `fit` or `load`."""
+    source: what it was calibrated on; n_features: of its samples. Make one with `fit` or `load`."""
 
     config: PredictorConfig
     models: Mapping[str, Calibrated]
     growth: float
     source: str
+    n_features: int
 
     @classmethod
     def fit(
@@ -123,11 +55,11 @@ class GeneralizationPredictor:
         asked: dict[str, Any] = {"setting": setting, "seed": seed, **more}
         config = PredictorConfig(_pair(ways), _pair(shots), _pair(queries), **asked)
         found = find_bank(bank)
-        _check_bank(found, config)
+        check_bank(found, config)
         with engine.one_thread():
-            models = {regime: _calibrate(found, config, regime) for regime in config.regimes}
-            growth = _growth(found, config)
-        return cls(config, models, growth, f"{found.source}, {found.n_classes} classes")
+            models = {regime: calibrate_regime(found, config, regime) for regime in config.regimes}
+            growth = find_growth(found, config)
+        return cls(config, models, growth, f"{found.source}, {found.n_classes} classes", found.rows.shape[1])
 
     def predict(self, task: FewShotTask) -> float:
         """Expected accuracy on samples like the task's queries."""
@@ -147,13 +79,21 @@ class GeneralizationPredictor:
 
     def find_warnings(self, task: FewShotTask) -> list[str]:
         """Why not to believe a prediction: numbers outside of what it was calibrated for, or a task unlike all of it."""
-        said, numbers = [], {"ways": task.n_ways, "shots": _shots(task), "queries": task.n_queries / task.n_ways}
+        said, numbers = (
+            list[str](),
+            {"ways": task.n_ways, "shots": _shots(task), "queries": task.n_queries / task.n_ways},
+        )
         for name in ("ways", "shots", "queries") if self.config.setting == "semi" else ("ways", "shots"):
             low, high = getattr(self.config, name)
             if not low * 0.99 <= numbers[name] <= high * 1.01:
                 said.append(
                     f"The predictor was calibrated for {low} to {high} {name}, this task has {numbers[name]:.3g}."
                 )
+        if task.support.shape[1] != self.n_features:
+            said.append(
+                f"The predictor was calibrated on samples of {self.n_features} features ({self.source}), these have "
+                f"{task.support.shape[1]}: they come from another encoder."
+            )
         model, base = self._base(task)
         far = float(model.ridge.distance(base)[0])
         if far > model.farthest:
@@ -198,7 +138,7 @@ class GeneralizationPredictor:
         place = Path(path).expanduser()
         models = {name: model.plain() for name, model in self.models.items()}
         about = {"predictor": VERSION, "config": vars(self.config), "growth": self.growth, "source": self.source}
-        write_json(place, about | {"models": models})
+        write_json(place, about | {"n_features": self.n_features, "models": models})
         return place
 
     @classmethod
@@ -213,7 +153,7 @@ class GeneralizationPredictor:
             pairs = {name: tuple(at["config"][name]) for name in ("ways", "shots", "queries")}
             config = PredictorConfig(**(at["config"] | pairs))
             models = {name: Calibrated.of_plain(model) for name, model in at["models"].items()}
-            return cls(config, models, float(at["growth"]), str(at["source"]))
+            return cls(config, models, float(at["growth"]), str(at["source"]), int(at["n_features"]))
         except (KeyError, TypeError, ValueError, AttributeError) as problem:
             raise UserError(
                 f"{place} is no predictor of this version: make it again with exemplar foresee fit"
@@ -258,75 +198,3 @@ def _shots(task: FewShotTask) -> float:
 def _pair(value: Any) -> tuple[int, int]:
     low, high = (value, value) if np.ndim(value) == 0 else value
     return int(low), int(high)
-
-
-def _between(pair: tuple[int, int], rng: np.random.Generator) -> int:
-    low, high = pair
-    return (
-        int(np.clip(np.rint(np.exp(rng.uniform(np.log(low - 0.5), np.log(high + 0.5)))), low, high))
-        if low < high
-        else low
-    )
-
-
-def _group_size(bank: FeatureBank, config: PredictorConfig) -> int:
-    return max(config.ways[1], round(bank.n_classes * 3 / 8))
-
-
-def _check_bank(bank: FeatureBank, config: PredictorConfig) -> None:
-    most = config.ways[1]
-    if bank.n_classes < 2 * most:
-        raise UserError(
-            f"Calibrating {most}-way tasks on classes held out needs {2 * most} classes, the bank has "
-            f"{bank.n_classes}: give more, "
-            "or lower --ways."
-        )
-    needed = config.shots[1] + (N_SCORED if config.setting == "supervised" else config.queries[1])
-    if few := int((bank.counts < needed).sum()):
-        raise UserError(
-            f"{few} classes have fewer than the {needed} samples that tasks need: lower --shots or --queries, or "
-            "leave them out."
-        )
-
-
-def _tasks(
-    bank: FeatureBank, configs: list[TaskConfig], n: int, measures: tuple[str, ...], seed: int
-) -> list[Evaluated]:
-    each = -(-n // len(configs))
-    return [
-        evaluate_tasks(bank, task, each, Recipe(measures=measures), seed=seed + k) for k, task in enumerate(configs)
-    ]
-
-
-def _calibrate(bank: FeatureBank, config: PredictorConfig, regime: str) -> Calibrated:
-    rng = seeds.rng("foresee predictor", config.seed, regime)
-    there = available_measures(config.setting, 1 if regime == "one shot" else 2)
-    names = tuple(name for name in (SUPERVISED if config.setting == "supervised" else SEMI) if name in there)
-    varying = tuple(name for name in config.varying if not (regime == "one shot" and name == "shots"))
-    design, start = Design(names, varying), int(rng.integers(2**31))
-    n_configs = 48
-    everything = _tasks(bank, config.draw(n_configs, regime, rng), config.n_tasks, names, start)
-    groups = []
-    for number in range(config.n_groups):
-        order = rng.permutation(bank.n_classes)
-        size = _group_size(bank, config)
-        sides = bank.only(order[size:]), bank.only(order[:size])
-        seed = start + 1000 * (number + 1)
-        inside = _tasks(sides[0], config.draw(n_configs // 2, regime, rng), config.n_tasks // 3, names, seed)
-        outside = _tasks(sides[1], config.draw(n_configs // 2, regime, rng), config.n_held_out, names, seed + 500)
-        groups.append(Group(inside, outside))
-    return calibrate(design, everything, groups)
-
-
-def _growth(bank: FeatureBank, config: PredictorConfig) -> float:
-    """Change of the log odds of accuracy per change of the log of shots, in the middle of the ranges."""
-    ways, shots, queries = (
-        int(np.rint(np.sqrt(low * high))) for low, high in (config.ways, config.shots, config.queries)
-    )
-    scored = N_SCORED if config.setting == "supervised" else queries
-    odds = []
-    for k in (shots, 2 * shots):
-        task = TaskConfig(ways, k, min(scored, int(bank.counts.min()) - k), config.setting)
-        a = float(np.clip(evaluate_tasks(bank, task, 256, Recipe(), seed=config.seed).performance.mean(), 0.01, 0.99))
-        odds.append(np.log(a / (1 - a)))
-    return max(0.0, float((odds[1] - odds[0]) / np.log(2)))

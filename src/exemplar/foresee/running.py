@@ -145,6 +145,10 @@ def find_warnings(request: RunRequest, bank: FeatureBank, scored: Correlations, 
         said.append(
             f"A graph of {n_samples} samples has no {request.graph.neighbours} neighbours: each is linked to all others."
         )
+    if scored.over == "classes" and 2 * request.task.ways >= n_usable:
+        said.append(
+            f"Tasks of {request.task.ways} out of {n_usable} classes share most of them: intervals are too narrow."
+        )
     if scored.over == "tasks":
         said.append(
             "There are too few classes for intervals over classes: they are over tasks, and too narrow for other classes."

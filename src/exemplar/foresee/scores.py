@@ -6,7 +6,7 @@ tasks that contain it (as for a U-statistic of its degree).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -67,6 +67,29 @@ def score_measures(found: Evaluated, *, agent: str = "", concept: str = "", vari
             for column, name in enumerate(kept):
                 into[name] = Score.of(f"{kind}_{name}", r[column], n=len(y), **labels)
     return Correlations(performance, pearson, spearman, noise_ceiling(y, found.n_scored), left_out, over)
+
+
+def score_leads(
+    found: Evaluated, first: str, others: Sequence[str], *, agent: str = "", concept: str = "", variant: str = ""
+) -> list[Score]:
+    """How much better one measure foretells performance than each of the others, on the same tasks: the difference of their
+    correlations, each in the direction it was meant to have. 0 where neither is better."""
+    kept, _ = _usable(found)
+    rivals = [name for name in others if name in kept and name != first]
+    if first not in kept or not rivals:
+        return []
+    x = np.stack([MEASURES[name].better * found.measures[name] for name in (first, *rivals)], axis=1)
+    correlation = weighted.pearson(x, found.performance[:, None])
+
+    def difference(weights: np.ndarray) -> np.ndarray:
+        r = correlation(weights)
+        return r[:, :1] - r[:, 1:]
+
+    lead, _ = over_classes(Statistic(len(x), difference), found.classes)
+    labels = {"agent": agent, "concept": concept, "variant": variant}
+    return [
+        Score.of(f"lead_of_{first}_over_{name}", lead[column], n=len(x), **labels) for column, name in enumerate(rivals)
+    ]
 
 
 def _usable(found: Evaluated) -> tuple[list[str], dict[str, str]]:
@@ -130,10 +153,11 @@ def _scales(z: bool) -> tuple[Callable[[np.ndarray], np.ndarray], Callable[[np.n
 
 
 def _task_variance(statistic: Statistic, value: np.ndarray, z: bool) -> np.ndarray:
-    """The variance that independent tasks would give: Fisher's for a correlation, else from twenty parts of the tasks."""
+    """The variance that independent tasks would give: Fisher's for a correlation, else a jackknife over twenty parts."""
     n = statistic.n
     if z:
         return np.full(np.shape(value), 1 / max(n - 3, 1))
     parts = min(20, n)
-    weights = (np.arange(n) % parts == np.arange(parts)[:, None]).astype(np.float64)
-    return statistic(weights).var(axis=0, ddof=1) / parts
+    without = (np.arange(n) % parts != np.arange(parts)[:, None]).astype(np.float64)
+    left = statistic(without)  # a part alone may be too few tasks for a correlation
+    return (parts - 1) / parts * np.square(left - left.mean(axis=0)).sum(axis=0)

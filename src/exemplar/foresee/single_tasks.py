@@ -20,7 +20,11 @@ from exemplar.images.concepts import Labels
 
 @dataclass(frozen=True, eq=False)
 class FewShotTask:
-    """support: (n, d) of length 1; labels: (n,) whole numbers; names: of the classes; queries: (q, d) of length 1, or None."""
+    """support: (n, d) of length 1; labels: (n,) whole numbers; names: of the classes; queries: (q, d) of length 1, or None.
+
+    Features are float64: of one task that costs nothing, and samples that are nearly the same are still told apart (in float32
+    their distances, differences of entries of a Gram matrix, would be rounding, and another processor would round otherwise).
+    """
 
     support: np.ndarray
     labels: np.ndarray

@@ -26,7 +26,8 @@ class TaskView:
     """Tasks without the answers.
 
     support: (tasks, n, d) of length 1; labels: (tasks, n); queries: (tasks, q, d), or None where there are none; n_ways;
-    diffused: whether features are diffused; name: of the generators. A user's task is one whose classes may differ in size.
+    diffused: whether features are diffused; name: of the generators; n_eigenvalues: how many of the smallest are computed, N
+    unless given. A user's task is one whose classes may differ in size.
     """
 
     def __init__(
@@ -39,9 +40,11 @@ class TaskView:
         diffused: bool,
         graph: GraphConfig = PAPER_GRAPH,
         name: tuple[Any, ...] = (),
+        n_eigenvalues: int | None = None,
     ) -> None:
         self.raw_support, self.labels, self.raw_queries, self.n_ways = support, labels, queries, n_ways
         self.diffused, self.graph, self.name = diffused, graph, name
+        self.n_eigenvalues = n_eigenvalues or n_ways
         self.n_tasks, self.n_labelled, self.n_features = support.shape
 
     def rng(self, what: str) -> np.random.Generator:
@@ -113,12 +116,17 @@ class TaskView:
 
     @cached_property
     def eigenvalues(self) -> Tensor:
-        """(tasks, m), ascending: of the Laplacian of a graph of those samples."""
-        return laplacian_eigenvalues(self.gram, self.graph)
+        """(tasks, n_eigenvalues), ascending: the smallest of the Laplacian of a graph of those samples."""
+        return laplacian_eigenvalues(self.gram, self.graph, self.n_eigenvalues)
 
     def fit_logistic(self, what: str = "logistic") -> Readout:
         """The paper's logistic regression. what: another name draws other starts and batches."""
-        return fit_logistic_adam(self.support, self.labels, self.n_ways, rng=self.rng(what))
+        return self._train(self.support, self.labels, what)
+
+    def _train(self, x: Tensor, labels: Tensor, what: str) -> Readout:
+        """In float32, for which training is compiled; a readout of the features' own type."""
+        fitted = fit_logistic_adam(x.float(), labels, self.n_ways, rng=self.rng(what))
+        return Readout(fitted.weight.to(x), fitted.bias.to(x))
 
     @cached_property
     def logistic(self) -> Readout:
@@ -147,8 +155,7 @@ class TaskView:
         for side in (0, 1):
             train, test = (_rows(half == part) for part in (side, 1 - side))
             x, y = _take(self.support, train), self.labels.gather(1, train)
-            fitted = fit_logistic_adam(x, y, self.n_ways, rng=self.rng(f"half {side}"))
-            p = fitted.log_p(_take(self.support, test)).exp()
+            p = self._train(x, y, f"half {side}").log_p(_take(self.support, test)).exp()
             found.scatter_(1, test[..., None].expand(-1, -1, self.n_ways), p)
         return found
 

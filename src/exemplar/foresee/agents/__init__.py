@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
+from exemplar.answers import Answer, format_pairs
 from exemplar.errors import UserError, unknown
 from exemplar.foresee.agents import cosine, logistic, n_means, nearest_mean, ridge
 from exemplar.foresee.views import TaskView
@@ -44,3 +45,8 @@ def find_agent(name: str, setting: str) -> Agent:
 
 def describe_agents() -> Mapping[str, str]:
     return {name: agent.about for name, agent in AGENTS.items()}
+
+
+def answer_list() -> Answer:
+    rows = [{"name": name, "what": what} for name, what in describe_agents().items()]
+    return Answer(values={"agents": rows}, text=format_pairs(describe_agents()))

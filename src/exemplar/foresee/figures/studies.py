@@ -119,3 +119,41 @@ def plot_labelling(found: dict[str, np.ndarray], budgets: Sequence[int]) -> str:
     axes[1, 0].set_ylabel("gain over random")
     axes[0, 0].legend(fontsize=9)
     return as_svg(plot)
+
+
+@styled
+def plot_choice(scores: Sequence[Score]) -> str:
+    """Share of the error that is left, by penalty; a panel per kind of tasks, a line per set of measures. As SVG."""
+    cells = list(dict.fromkeys(score.concept for score in scores))
+    sets = list(dict.fromkeys(score.agent.split(", penalty ")[0] for score in scores))
+    plot = Plot(figsize=(2.5 * len(cells) + 1.6, 3.0), layout="constrained")
+    axes = plot.subplots(1, len(cells), sharey=True, squeeze=False)[0]
+    for axis, cell in zip(axes, cells, strict=True):
+        for label, colour in zip(sets, (*HUES, INK), strict=False):
+            mine = [s for s in scores if s.concept == cell and s.agent.startswith(f"{label}, penalty ")]
+            x, y = [float(s.agent.rsplit(" ", 1)[1]) for s in mine], [s.value for s in mine]
+            axis.plot(x, y, "-o", color=colour, markersize=4, label=label)
+            axis.vlines(x, [s.ci95[0] for s in mine], [s.ci95[1] for s in mine], color=colour, alpha=0.35)
+        axis.set(title=cell, xscale="log", xlabel="penalty")
+        axis.set_xticks(x, labels=[f"{penalty:g}" for penalty in x], fontsize=8)  # as text: SVG has no mathematics
+        axis.minorticks_off()
+    axes[0].set_ylabel("share of the error left")
+    plot.legend(*axes[0].get_legend_handles_labels(), loc="outside right upper", fontsize=9)
+    return as_svg(plot)
+
+
+@styled
+def plot_explanations(scores: Sequence[Score]) -> str:
+    """Each correlation, lead or share as a dot with its interval, in groups by question. As SVG."""
+    plot = Plot(figsize=(8.6, 0.24 * len(scores) + 1.0), layout="constrained")
+    axis = plot.subplots()
+    place = np.arange(len(scores))[::-1]
+    for at, score in zip(place, scores, strict=True):
+        if not np.isnan(score.ci95[0]):
+            axis.plot(score.ci95, (at, at), color=INK, linewidth=1.4)
+        axis.plot([score.value], [at], "o", color=HUES[0], markersize=4)
+    axis.axvline(0, color=QUIET, linewidth=0.8)
+    told = [f"{s.name.replace('_', ' ')}, {s.concept}, {s.variant}" for s in scores]
+    axis.set(yticks=place, yticklabels=told, xlim=(-1.02, 1.02))
+    axis.tick_params(axis="y", labelsize=7)
+    return as_svg(plot)

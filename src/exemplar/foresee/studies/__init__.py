@@ -8,5 +8,7 @@ DESCRIBED = {
     "thresholds": "Does a threshold that tells hard tasks from easy ones hold for other classes? (Figure 6)",
     "prediction": "Is accuracy predicted on classes that the predictor has not seen? (beyond the paper)",
     "labelling": "Which samples to label next (Figure 7)",
+    "choice": "Which measures should the predictor take, and how much should they be shrunk? (beyond the paper)",
+    "explanations": "Why do some statements of the paper not hold here? (beyond the paper)",
 }
 RESULTS = KEPT

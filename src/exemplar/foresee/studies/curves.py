@@ -13,17 +13,19 @@ import numpy as np
 from exemplar.foresee.banks import FeatureBank
 from exemplar.foresee.evaluating import Evaluated, Recipe
 from exemplar.foresee.indicators import PAPER, chosen_measures
-from exemplar.foresee.scores import Correlations, over_classes, score_measures
+from exemplar.foresee.scores import Correlations, over_classes, score_leads, score_measures
 from exemplar.foresee.studies.points import Point, drop_bank, evaluate_points, with_neighbours
 from exemplar.foresee.tasks import TaskConfig
 from exemplar.foresee.views import PAPER_GRAPH
 from exemplar.records import Score
 from exemplar.runs import Run
-from exemplar.stats import weighted
+from exemplar.stats import Statistic, weighted
 
 SHOTS, WAYS, QUERIES = (1, 5, 10, 20), (5, 10, 15), (5, 15, 30)
 PROPORTIONS, NEIGHBOURS = (0.1, 0.3, 0.5, 0.7, 0.9), (5, 10, 15, 25, 50)
 BEYOND = ("margin", "agreement", "loo_ridge", "logme")  # shown beside the paper's, where they exist
+LEADING = {"supervised": "lr_loss", "semi": "confidence", "unsupervised": "davies_bouldin"}  # the best, says the paper
+PUBLISHED = ("lr_loss", "similarity", "confidence", "davies_bouldin", "egv")
 
 
 @dataclass(frozen=True)
@@ -48,11 +50,12 @@ class CurveStudy:
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """A panel and what was found at its points. eigenvalues: at each point, (indices,) correlations, or nothing."""
+    """A panel and what was found at its points. more: at each point, the spread of performance, leads of the measure that the
+    paper calls best, and which eigenvalue is best, where they were kept."""
 
     panel: Panel
     found: tuple[Correlations, ...]
-    eigenvalues: tuple[np.ndarray, ...]
+    more: tuple[tuple[Score, ...], ...]
 
 
 def make_point(x: float, task: TaskConfig, neighbours: int = PAPER_GRAPH.neighbours, kept: int = 0) -> Point:
@@ -79,7 +82,7 @@ def compute_curves(study: CurveStudy, run: Run, bank: FeatureBank, n_tasks: int,
     done = evaluate_points(run, bank, unique, n_tasks, seed)
     drop_bank(run)
     scored = {
-        (point.task, point.recipe): (_score(one, point), _eigenvalue_correlations(one))
+        (point.task, point.recipe): (_score(one, point), _more_scores(one, point))
         for point, one in zip(unique, done, strict=True)
     }
     curves = []
@@ -94,38 +97,55 @@ def _possible(panel: Panel, bank: FeatureBank) -> Panel:
     return Panel(panel.title, panel.axis, kept)
 
 
-def _score(found: Evaluated, point: Point) -> Correlations:
+def describe_point(point: Point) -> dict[str, str]:
+    """The labels of its scores."""
     k = point.recipe.graph.neighbours
     variant = "" if k == PAPER_GRAPH.neighbours else f"{k} neighbours"
-    return score_measures(found, agent=found.config.setting, concept=describe_task(found.config), variant=variant)
+    return {"agent": point.task.setting, "concept": describe_task(point.task), "variant": variant}
 
 
-def _eigenvalue_correlations(found: Evaluated) -> np.ndarray:
-    """(indices,): signed Pearson correlation of each kept eigenvalue with performance; NaN where it does not vary."""
-    r = np.full(found.eigenvalues.shape[1], np.nan)
-    for index, values in enumerate(found.eigenvalues.T.astype(np.float64)):
-        if np.ptp(values) > 1e-4:  # the first is 0 but for rounding
-            r[index] = over_classes(weighted.pearson(values, found.performance), found.classes, z=True)[0].value
-    return r
+def _score(found: Evaluated, point: Point) -> Correlations:
+    return score_measures(found, **describe_point(point))
+
+
+def _more_scores(found: Evaluated, point: Point) -> tuple[Score, ...]:
+    labels, no_interval = describe_point(point), (np.nan, np.nan)
+    spread = Score(f"spread_of_{found.what}", float(found.performance.std()), no_interval, 1, **labels)
+    leads = score_leads(found, LEADING[found.config.setting], PUBLISHED, **labels)
+    return (spread, *leads, *(_best_eigenvalue(found, labels) if found.eigenvalues.shape[1] else ()))
+
+
+def _best_eigenvalue(found: Evaluated, labels: dict[str, str]) -> tuple[Score, ...]:
+    """Which eigenvalue has the largest correlation, whatever its sign, and how much larger than the N-th's it is. The best is
+    chosen on the same tasks, so the gain is never below 0."""
+    values, nth = found.eigenvalues.astype(np.float64), found.config.ways - 1
+    vary = np.ptp(values, axis=0) > 1e-4  # the first is 0 but for rounding
+    correlation = weighted.pearson(values[:, vary], found.performance[:, None])
+    r = np.full(values.shape[1], np.nan)
+    r[vary] = correlation(np.ones((1, len(values))))[0]
+    best = int(np.nanargmax(np.abs(r)))
+    pair = weighted.pearson(values[:, [best, nth]], found.performance[:, None])
+
+    def gain(weights: np.ndarray) -> np.ndarray:
+        size = np.abs(pair(weights))
+        return size[:, 0] - size[:, 1]
+
+    more, _ = over_classes(Statistic(len(values), gain), found.classes)
+    return (
+        Score("best_eigenvalue_index", best + 1.0, (np.nan, np.nan), 1, **labels),
+        Score("pearson_best_eigenvalue", float(r[best]), (np.nan, np.nan), 1, **labels),
+        Score.of("gain_of_best_eigenvalue", more, n=len(values), **labels),
+    )
 
 
 def curve_scores(curves: Sequence[Curve]) -> list[Score]:
     """Every point's performance and correlations, once, with the noise ceiling."""
     found: dict[tuple[str, ...], Score] = {}
     for curve in curves:
-        for point, scored, eigen in zip(curve.panel.points, curve.found, curve.eigenvalues, strict=True):
-            more = [Score("noise_ceiling", scored.ceiling, (np.nan, np.nan), 1)]
-            if np.isfinite(eigen).any():
-                best = int(np.nanargmax(np.abs(eigen)))
-                more += [
-                    Score("best_eigenvalue_index", best + 1.0, (np.nan, np.nan), 1),
-                    Score("pearson_best_eigenvalue", float(eigen[best]), (np.nan, np.nan), 1),
-                ]
-            first = scored.performance
-            labels = {"agent": first.agent, "concept": first.concept, "variant": first.variant}
-            for score in (*scored.scores, *(Score(s.name, s.value, s.ci95, s.n, **labels) for s in more)):
+        for point, scored, more in zip(curve.panel.points, curve.found, curve.more, strict=True):
+            ceiling = Score("noise_ceiling", scored.ceiling, (np.nan, np.nan), 1, **describe_point(point))
+            for score in (*scored.scores, ceiling, *more):
                 found.setdefault((score.name, score.agent, score.concept, score.variant), score)
-            del point
     return list(found.values())
 
 

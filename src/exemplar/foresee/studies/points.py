@@ -19,7 +19,7 @@ from exemplar.foresee.tasks import TaskConfig
 from exemplar.runs import Run
 
 PER_JOB = 16  # blocks of tasks
-BANK = "bank.npz"
+BANK = "bank"
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ def do_job(job: PointJob) -> dict[str, Any]:
 
 def keep_bank(run: Run, bank: FeatureBank) -> str:
     """Where workers find it."""
-    path = run.folder / BANK
+    path = run.folder / f"{BANK}-{bank.fingerprint[:16]}.npz"
     if not path.is_file():
         write_npz(path, {"rows": bank.rows, "counts": bank.counts}, compressed=False)
     return str(path)
@@ -111,7 +111,8 @@ def evaluate_points(
 
 def drop_bank(run: Run) -> None:
     """The features go when all is computed: they can be large, and were somebody's own."""
-    (run.folder / BANK).unlink(missing_ok=True)
+    for path in run.folder.glob(f"{BANK}-*.npz"):
+        path.unlink()
 
 
 def _evaluated(config: TaskConfig, part: dict[str, Any]) -> Evaluated:

@@ -7,72 +7,81 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.special import stdtrit
 
-from exemplar import seeds, stats
+from exemplar import engine, seeds, stats
 from exemplar.foresee.banks import FeatureBank
 from exemplar.foresee.calibration import Calibrated
 from exemplar.foresee.evaluating import Evaluated, Recipe, evaluate_tasks
-from exemplar.foresee.predictor import GeneralizationPredictor
+from exemplar.foresee.predictor_config import PredictorConfig
+from exemplar.foresee.predictor_fitting import calibrate_regime
 from exemplar.foresee.studies.points import _load, drop_bank, keep_bank
 from exemplar.foresee.tasks import TaskConfig
 from exemplar.records import Score
 from exemplar.runs import Run
+from exemplar.stats import Estimate
 
 N_SPLITS, N_ASKED = 20, 384
 LEVEL = 0.9
 SIZES = {"n_tasks": 384, "n_groups": 6, "n_held_out": 96}  # half of the default: there are many splits
 ASKED = (TaskConfig(5, 5, 30, "semi"),)
+KEPT_TASKS = (*ASKED, TaskConfig(5, 1, 30, "semi"), TaskConfig(5, 5, 10, "semi"), TaskConfig(5, 5, 50, "supervised"))
 
 
 @dataclass(frozen=True)
 class SplitJob:
-    """n_calibrated: of the bank's classes, at random; the others are asked about."""
+    """n_calibrated: of the bank's classes, at random; asked about: those of the others whose number is at least first_asked."""
 
     path: str
     fingerprint: str
     task: TaskConfig
     n_calibrated: int
+    first_asked: int
     n_asked: int
     number: int
     seed: int
 
 
-def fit_for(bank: FeatureBank, task: TaskConfig, seed: int) -> GeneralizationPredictor:
-    return GeneralizationPredictor.fit(
-        bank, ways=task.ways, shots=task.shots, queries=task.queries, setting=task.setting, seed=seed, **SIZES
-    )
+def regime_of(task: TaskConfig) -> str:
+    return "one shot" if task.shots == 1 else "several shots"
 
 
-def ask_tasks(
-    predictor: GeneralizationPredictor, bank: FeatureBank, task: TaskConfig, n: int, seed: int
-) -> dict[str, Any]:
+def ask_tasks(model: Calibrated, bank: FeatureBank, task: TaskConfig, n: int, seed: int) -> dict[str, Any]:
     """Mean absolute error, coverage and width of intervals, and the share of tasks it calls unlike its own."""
-    model: Calibrated = predictor.models["one shot" if task.shots == 1 else "several shots"]
     found: Evaluated = evaluate_tasks(bank, task, n, Recipe(measures=model.design.measures), seed=seed)
     base = model.design.of(found)
     lo, hi = model.interval(base, found.n_scored, LEVEL)
     predicted, y = model.ridge.predict(base), found.performance
+    inside, unlike = (y >= lo) & (y <= hi), model.ridge.distance(base) > model.farthest
     return {
         "error": float(np.abs(predicted - y).mean()),
         "naive": float(np.abs(y - model.ridge.mean).mean()),
         "noise": float(np.sqrt(2 / np.pi) * np.sqrt(y * (1 - y) / found.n_scored).mean()),
-        "coverage": float(((y >= lo) & (y <= hi)).mean()),
+        "coverage": float(inside.mean()),
         "width": float((hi - lo).mean()),
-        "unlike": float((model.ridge.distance(base) > model.farthest).mean()),
+        "unlike": float(unlike.mean()),
+        "coverage_familiar": float(inside[~unlike].mean()) if not unlike.all() else float("nan"),
     }
 
 
 def do_split(job: SplitJob) -> dict[str, Any]:
-    bank = _load(job.path, job.fingerprint)
-    rng = seeds.rng("foresee splits", job.seed, job.number)
-    order = rng.permutation(bank.n_classes)
-    known, new = bank.only(order[: job.n_calibrated]), bank.only(order[job.n_calibrated :])
-    predictor = fit_for(known, job.task, job.number)
-    found = ask_tasks(predictor, new, job.task, job.n_asked, job.number)
-    # the best constant interval: the narrowest that holds 90 % of accuracies on the calibration classes
-    seen = np.sort(evaluate_tasks(known, job.task, job.n_asked, Recipe(), seed=job.number + 1).performance)
-    n_in = int(np.ceil(LEVEL * len(seen)))
-    return found | {"constant": float((seen[n_in - 1 :] - seen[: len(seen) - n_in + 1]).min())}
+    bank, task = _load(job.path, job.fingerprint), job.task
+    order = seeds.rng("foresee splits", job.seed, job.number).permutation(bank.n_classes)
+    known, rest = order[: job.n_calibrated], order[job.n_calibrated :]
+    ranges = {name: (n, n) for name, n in (("ways", task.ways), ("shots", task.shots), ("queries", task.queries))}
+    options: dict[str, Any] = {**ranges, **SIZES, "setting": task.setting, "seed": job.number}
+    config = PredictorConfig(**options)
+    with engine.one_thread():
+        model = calibrate_regime(bank.only(known), config, regime_of(task))
+        found = ask_tasks(model, bank.only(rest[rest >= job.first_asked]), task, job.n_asked, job.number)
+        seen = evaluate_tasks(bank.only(known), task, job.n_asked, Recipe(), seed=job.number + 1).performance
+    return found | {"constant": narrowest(seen)}
+
+
+def narrowest(values: np.ndarray) -> float:
+    """Width of the best constant interval: the narrowest that holds 90 % of the values."""
+    ordered, n_in = np.sort(values), int(np.ceil(LEVEL * len(values)))
+    return float((ordered[n_in - 1 :] - ordered[: len(ordered) - n_in + 1]).min())
 
 
 def compute_predictions(
@@ -83,11 +92,15 @@ def compute_predictions(
     *,
     n_splits: int = N_SPLITS,
     n_asked: int = N_ASKED,
+    first_asked: int = 0,
 ) -> list[Score]:
-    """Scores over random splits of the bank's classes, four ninths of them calibrated on."""
+    """Scores over random splits of the bank's classes, four ninths of them calibrated on. first_asked: only this and later
+    classes are asked about."""
     path, n_known = keep_bank(run, bank), max(10, round(bank.n_classes * 4 / 9))
     jobs = [
-        SplitJob(path, bank.fingerprint, task, n_known, n_asked, k, seed) for task in tasks for k in range(n_splits)
+        SplitJob(path, bank.fingerprint, task, n_known, first_asked, n_asked, k, seed)
+        for task in tasks
+        for k in range(n_splits)
     ]
     done = run.map(do_split, jobs, label="splits")
     drop_bank(run)
@@ -101,22 +114,28 @@ def describe(task: TaskConfig) -> str:
     return f"{task.setting}, {task.ways}-way {task.shots}-shot {task.queries}-query"
 
 
+def ratio_of_means(above: np.ndarray, below: np.ndarray) -> Estimate:
+    """Mean of one over mean of the other, with a jackknife over their common units."""
+    n, value = len(above), above.mean() / below.mean()
+    left = (above.sum() - above) / (below.sum() - below)
+    reach = stdtrit(n - 1, 0.975) * np.sqrt((n - 1) / n * np.square(left - left.mean()).sum())
+    return Estimate(value, value - reach, value + reach, n)
+
+
 def split_scores(found: Sequence[dict[str, Any]], task: TaskConfig) -> list[Score]:
     columns = {name: np.array([one[name] for one in found]) for name in found[0]}
-    about = describe(task)
+    explainable = np.maximum(columns["naive"] - columns["noise"], 1e-9)
     named = {
-        "absolute_error": ("predictor", columns["error"]),
-        "absolute_error_of_the_mean": ("always the mean", columns["naive"]),
-        "times_smaller_error": ("predictor", columns["naive"] / columns["error"]),
-        "explained_share": (
-            "predictor",
-            (columns["naive"] - columns["error"]) / np.maximum(columns["naive"] - columns["noise"], 1e-9),
-        ),
-        "coverage_90": ("predictor", columns["coverage"]),
-        "width_90": ("predictor", columns["width"]),
-        "width_90_constant": ("best constant interval", columns["constant"]),
-        "called_unlike": ("predictor", columns["unlike"]),
+        "absolute_error": ("predictor", stats.mean(columns["error"])),
+        "absolute_error_of_the_mean": ("always the mean", stats.mean(columns["naive"])),
+        "times_smaller_error": ("predictor", ratio_of_means(columns["naive"], columns["error"])),
+        "explained_share": ("predictor", ratio_of_means(columns["naive"] - columns["error"], explainable)),
+        "coverage_90": ("predictor", stats.mean(columns["coverage"])),
+        "width_90": ("predictor", stats.mean(columns["width"])),
+        "width_90_constant": ("best constant interval", stats.mean(columns["constant"])),
+        "called_unlike": ("predictor", stats.mean(columns["unlike"])),
     }
-    scores = [Score.of(name, stats.mean(values), agent=who, concept=about) for name, (who, values) in named.items()]
+    labels: dict[str, Any] = {"concept": describe(task)}
+    scores = [Score.of(name, estimate, agent=who, **labels) for name, (who, estimate) in named.items()]
     worst = float(np.quantile(columns["coverage"], 0.1))
-    return [*scores, Score("coverage_90_worst_tenth", worst, (np.nan, np.nan), 1, agent="predictor", concept=about)]
+    return [*scores, Score("coverage_90_worst_tenth", worst, (np.nan, np.nan), 1, agent="predictor", **labels)]

@@ -3,7 +3,8 @@ confidence itself a prediction of accuracy (Section 5.7)?"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -21,6 +22,7 @@ from exemplar.stats import weighted
 HARD = 0.8  # accuracy (adjusted Rand index where nothing is labelled) below which a task is hard
 SENSITIVITY = 0.81
 N_HALVES = 10
+SMALL_SHIFT = 0.1
 JUDGED = {"supervised": ("lr_loss", 50), "unsupervised": ("davies_bouldin", 30), "semi": ("confidence", 30)}
 
 
@@ -86,7 +88,20 @@ def compute_thresholds(
         found[measure] = np.array(pairs).reshape(-1, 2, 2)
         if len(pairs) > 1:
             scores += _rate_scores(found[measure], np.array(area), measure)
+    scores += _oracle_scores(done, len(points))
     return [*scores, *predicted_accuracy(semi)], found
+
+
+def _oracle_scores(done: Sequence[Evaluated], n_points: int) -> list[Score]:
+    """Does a threshold on confidence fail because confidence is off by another amount for other classes?"""
+    place = list(JUDGED).index("semi")
+    halves = [[done[(2 * k + side) * n_points + place] for side in (0, 1)] for k in range(len(done) // n_points // 2)]
+    moved = [_without_bias(pair, "confidence") for pair in halves]
+    rates = [_transfer(chosen, other, "confidence") for chosen, other in moved]
+    kept = np.array([one for one in rates if one is not None]).reshape(-1, 2, 2)
+    bias = np.array([[(side.measures["confidence"] - side.performance).mean() for side in pair] for pair in halves])
+    change = Score.of("change_of_bias", stats.mean(np.abs(bias[:, 1] - bias[:, 0])), agent="confidence")
+    return [change, *(_shift_scores(kept, "confidence, made right on average on each side") if len(kept) > 1 else [])]
 
 
 def _transfer(chosen: Evaluated, other: Evaluated, measure: str) -> list[list[float]] | None:
@@ -99,6 +114,15 @@ def _transfer(chosen: Evaluated, other: Evaluated, measure: str) -> list[list[fl
     return [[r.false_alarms, r.sensitivity] for r in rates]
 
 
+def _without_bias(sides: Sequence[Evaluated], measure: str) -> list[Evaluated]:
+    """Each half with its measure moved so that, as a predicted accuracy, it is right on average, which takes labels to know."""
+    moved = []
+    for side in sides:
+        values = side.measures[measure] + (side.performance - side.measures[measure]).mean()
+        moved.append(replace(side, measures={measure: values}))
+    return moved
+
+
 def _rate_scores(rates: np.ndarray, area: np.ndarray, measure: str) -> list[Score]:
     names = ("false_alarms", "sensitivity")
     scores = [
@@ -106,11 +130,23 @@ def _rate_scores(rates: np.ndarray, area: np.ndarray, measure: str) -> list[Scor
         for side, where in enumerate(("classes it was chosen on", "other classes"))
         for column, name in enumerate(names)
     ]
-    scores += [
-        Score.of(f"shift_of_{name}", stats.mean(np.abs(rates[:, 1, c] - rates[:, 0, c])), agent=measure)
-        for c, name in enumerate(names)
-    ]
+    scores += _shift_scores(rates, measure)
     return [*scores, Score.of("area_under_roc", stats.mean(area), agent=measure, concept="other classes")]
+
+
+def _shift_scores(rates: np.ndarray, agent: str) -> list[Score]:
+    """How far both rates move from the classes a threshold was chosen on to others; and in which share of the halves neither
+    moves by a tenth or more, which a single half cannot tell."""
+    shift = np.abs(rates[:, 1] - rates[:, 0])
+    scores = [
+        Score.of(f"shift_of_{name}", stats.mean(shift[:, column]), agent=agent)
+        for column, name in enumerate(("false_alarms", "sensitivity"))
+    ]
+    stays = (shift.max(axis=1) < SMALL_SHIFT).astype(float)
+    return [
+        *scores,
+        Score.of("share_of_halves_where_it_transfers", stats.proportion(stays.sum(), len(stays)), agent=agent),
+    ]
 
 
 def predicted_accuracy(found: Evaluated) -> list[Score]:
