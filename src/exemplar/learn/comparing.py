@@ -7,7 +7,7 @@ from typing import Any
 from exemplar import seeds
 from exemplar.errors import UserError
 from exemplar.learn.benchmark import individual_differences, transformation_rows
-from exemplar.learn.measures.accuracy import EARLY, N_LATE, score_accuracy
+from exemplar.learn.measures.accuracy import score_accuracy, trial_windows
 from exemplar.learn.measures.curves import Learning, Repeated, repeat, same_subtasks
 from exemplar.learn.measures.individuals import compare_populations
 from exemplar.learn.measures.oneshot import Tested
@@ -71,8 +71,7 @@ def _windows(
 ) -> tuple[dict[str, Score], list[dict[str, Any]]]:
     """Scores over all trials, and a row per window of trials."""
     n_trials = first.curves.n_trials
-    windows = {"overall": (0, n_trials), "early": EARLY, "late": (max(n_trials - N_LATE, 0), n_trials)}
-    windows |= {f"trial_{number}": (number - 1, number) for number in sorted({2, n_trials}) if number <= n_trials}
+    windows = trial_windows(n_trials)
     accuracy = [score_accuracy(side) for side in (first, second)]
     scores: dict[str, Score] = {}
     rows = []

@@ -10,6 +10,7 @@ from exemplar.answers import by_name, format_scores, format_table
 from exemplar.learn.measures.curves import Repeated
 from exemplar.learn.measures.individuals import Individuals
 from exemplar.learn.measures.oneshot import Points
+from exemplar.learn.measures.phases import PhaseDifference
 from exemplar.learn.shared_images import SharedImages
 from exemplar.records import Score
 from exemplar.stats import Estimate
@@ -19,7 +20,8 @@ from exemplar.stats import Estimate
 class ScoreReport:
     """scores: by name; p: name of a test → p; rows: comparisons, one per row; warnings: reasons not to trust them; notes: what
     else a reader should know; curves, points: both sides, in Experiment 1 with replicates, in 2 by test; shared: which images
-    both saw, None where there is one side; null_test: "calibrated" or "paper"; individuals: who did all subtasks.
+    both saw, None where there is one side; null_test: "calibrated" or "paper"; individuals: who did all subtasks;
+    phases: both sides early and late, by difficulty.
     """
 
     scores: dict[str, Score]
@@ -32,6 +34,7 @@ class ScoreReport:
     shared: SharedImages | None = None
     null_test: str = ""
     individuals: Individuals | None = None
+    phases: list[PhaseDifference] = field(default_factory=list)
 
     @property
     def same_images(self) -> bool:

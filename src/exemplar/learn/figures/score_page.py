@@ -11,7 +11,6 @@ import numpy as np
 from exemplar.learn.figures.curves import band, plot_learning, plot_tests
 from exemplar.learn.figures.individuals import plot_individuals
 from exemplar.learn.figures.subtasks import plot_agreement, plot_levels, plot_subtask_curves
-from exemplar.learn.measures.accuracy import compare_phases
 from exemplar.learn.measures.curves import Repeated
 from exemplar.learn.score_report import ScoreReport
 from exemplar.learn.scores import learning_curve
@@ -48,11 +47,11 @@ def score_figures(report: ScoreReport, names: Sequence[str]) -> dict[str, Figure
         found["learning"] = Figure(
             _learning_caption(report, names), svg=plot_learning(_curves(report, names), chance=chance, title=title)
         )
-        if two and report.scores.get("lapse_rate"):
+        if report.phases:
             found["levels"] = Figure(
-                f"Early and late, on all subtasks and on quarters of them by how hard they are for {names[1]}; p of no "
-                f"difference. {BANDS}",
-                svg=plot_levels(compare_phases(first, second), (names[0], names[1])),
+                f"Early and late, on all subtasks and on quarters of them by how hard they are for {names[1]}; p that people "
+                f"learn as the learner does. {BANDS}",
+                svg=plot_levels(report.phases, (names[0], names[1])),
             )
         if two:
             found["agreement"] = Figure(
@@ -140,8 +139,8 @@ def find_verdict(report: ScoreReport) -> str:
     if "accuracy_difference" in report.scores:
         gap, p = report.scores["accuracy_difference"], report.p["accuracy_difference"]
         return f"Their accuracies differ by {gap.value:+.3f} [{gap.ci95[0]:+.3f}, {gap.ci95[1]:+.3f}] (p = {p:.3f})."
-    if "overall" in report.scores:
-        overall = report.scores["overall"]
+    if "accuracy" in report.scores and "root_mse_n" not in report.scores:
+        overall = report.scores["accuracy"]
         return f"Over all trials {100 * overall.value:.1f} % were right [{overall.ci95[0]:.3f}, {overall.ci95[1]:.3f}]."
     return ""
 
