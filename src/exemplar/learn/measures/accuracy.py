@@ -98,12 +98,6 @@ def widest_quantiles(correlations: np.ndarray) -> np.ndarray:
     return np.array([np.quantile(low, 0.025), np.quantile(high, 0.975)])
 
 
-def two_sided_p(differences: np.ndarray) -> float:
-    """Bootstrap test of no difference: twice the smaller share of replicates on either side of 0, at most 1."""
-    beyond = min(int((differences <= 0).sum()), int((differences >= 0).sum()))
-    return min(2 * (1 + beyond) / (1 + len(differences)), 1.0)
-
-
 def rank_correlation(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """Spearman's correlation row by row: (b, n) with (b, n) → (b,); NaN where a row is constant."""
     a, b = (rankdata(side, axis=1) for side in (first, second))

@@ -4,7 +4,7 @@ intervals of differences hold the truth: simulated.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -14,16 +14,16 @@ import numpy as np
 from exemplar import engine, seeds, stats
 from exemplar.files import write_npz
 from exemplar.learn.measures.accuracy import trial_windows
-from exemplar.learn.measures.curves import Behaviour, Learning, Repeated, repeat
+from exemplar.learn.measures.curves import Learning, Repeated, repeat
 from exemplar.learn.measures.phases import LEVELS, PHASES, compare_phases, difficulty_groups
 from exemplar.learn.studies.null_tests import LABELS, LEVEL, N_MODEL
 from exemplar.learn.studies.simulated_learners import (
     CHANCE,
     N_SUBTASKS,
     N_TRIALS,
-    NAMES,
     NEAR,
     Population,
+    as_behaviour,
     draw_sessions,
     guess,
     true_curves,
@@ -83,7 +83,7 @@ def simulate_phases(run: Run, jobs: list[PhaseJob]) -> Scores:
 def run_cell(job: PhaseJob) -> dict[str, Any]:
     """ "model record" → (populations, 3 tests + 1): is each p below LEVEL, does each interval of the difference hold
     the truth, the same of people's accuracy, and is any corrected p below LEVEL."""
-    subtasks = np.linspace(0, N_SUBTASKS - 1, job.n_subtasks).round().astype(int)
+    subtasks = np.linspace(0, N_SUBTASKS - 1, job.n_subtasks).round().astype(int).tolist()
     found: dict[str, list[np.ndarray]] = {}
     cell = (job.seed, job.population.kind, job.population.n, str(job.population.lapse), job.n_subtasks, job.lapsing)
     with engine.one_thread():
@@ -91,7 +91,7 @@ def run_cell(job: PhaseJob) -> dict[str, Any]:
             rng = seeds.rng("tests by phase", *cell, number)
             if number % PER_MODEL == 0:
                 models = {name: _model(share, subtasks, job, rng) for name, share in (("true", 0.0), ("near", NEAR))}
-            people = job.population.sample(rng).of(tuple(NAMES[place] for place in subtasks))
+            people = job.population.sample(rng, subtasks)
             known: dict[str, Learning] = {"sessions": people}
             if number % 2 == 0:
                 known["counts"] = people.curves()
@@ -102,19 +102,16 @@ def run_cell(job: PhaseJob) -> dict[str, Any]:
     return {name: np.stack(rows) for name, rows in found.items()}
 
 
-def _model(share: float, subtasks: np.ndarray, job: PhaseJob, rng: np.random.Generator) -> Repeated:
-    right = draw_sessions(share, N_MODEL, rng)[subtasks]
+def _model(share: float, subtasks: Sequence[int], job: PhaseJob, rng: np.random.Generator) -> Repeated:
+    right = draw_sessions(share, N_MODEL, rng, subtasks)
     if not job.lapsing:
         right = guess(right, job.population.lapse, rng)
-    place = np.repeat(np.arange(len(subtasks)), N_MODEL)
-    side = Behaviour(
-        right.reshape(-1, N_TRIALS), place, tuple(NAMES[k] for k in subtasks), np.arange(len(place)).astype(str)
-    )
+    side = as_behaviour(right, np.arange(right.shape[0] * right.shape[1]), subtasks)
     return repeat(side, n_replicates=N_DRAWN, rng=rng)
 
 
 def _outcome(
-    model: Repeated, side: Learning, share: float, subtasks: np.ndarray, job: PhaseJob, rng: np.random.Generator
+    model: Repeated, side: Learning, share: float, subtasks: Sequence[int], job: PhaseJob, rng: np.random.Generator
 ) -> np.ndarray:
     few = side.curves()
     people = Repeated(few, few.resample(1, rng), side)
@@ -131,7 +128,7 @@ def _outcome(
     return np.array([*(row.p < LEVEL for row in rows), *held, *them, any_below])
 
 
-def _truth(share: float, subtasks: np.ndarray, job: PhaseJob) -> tuple[np.ndarray, np.ndarray]:
+def _truth(share: float, subtasks: Sequence[int], job: PhaseJob) -> tuple[np.ndarray, np.ndarray]:
     """(subtasks, trials) accuracy of the model, lapsing as fitted, and of people, if both were simulated for ever."""
     keep = 1 - job.population.lapse
     own, theirs = (true_curves(kind)[subtasks] - CHANCE for kind in (share, 0.0))
