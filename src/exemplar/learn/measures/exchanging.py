@@ -52,7 +52,7 @@ def _from_divisions(difference: np.ndarray, error: np.ndarray, least: float, by:
     # Near 100 % there are few different divisions, and intervals of them too short: the normal distribution is the least.
     p = max(beyond, 2 * float(ndtr(-scaled[0])))
     limit = max(float(np.quantile(scaled, 0.95, method="inverted_cdf")), float(ndtri(0.975)))
-    return _around(float(difference[0]), limit * float(error[0]), p, by)
+    return _around(float(difference[0]), (limit + 1e-8) * float(error[0]), p, by)  # more than what was rounded
 
 
 def _around(value: float, reach: float, p: float, by: str) -> GroupDifference:
