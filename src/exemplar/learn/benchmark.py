@@ -41,10 +41,10 @@ TOO_NARROW = (
     "narrow"
 )
 BY_COUNTS = (
-    "the null test takes people's sessions to be independent and to vary as the model's do, for only counts are available: where "
-    "the same people did many subtasks and lapse unequally, fitting one lapse rate takes up more of their noise than counts can "
-    "tell, and p is too large, never too small (true models are rejected in 3 to 5 % if lapses reach from 0 to 20 % of trials, "
-    "in below 1 % if to 60 %)"
+    "the null test takes people's sessions to be independent and to vary as the model's do, for only counts are available: "
+    "where the same people did many subtasks and lapse unequally, fitting one lapse rate takes up more of their noise than "
+    "counts can tell, and p is too large, never too small (true models are rejected in 3 to 5 % if lapses reach from 0 to 20 % "
+    "of trials, in below 1 % if to 60 %)"
 )
 PHASES_BY_COUNTS = (
     "p by phase and difficulty takes people's sessions to be independent and to vary as the model's do, for only counts are "
