@@ -81,9 +81,14 @@ def test_three_subtasks_have_no_quarters() -> None:
 def test_two_sided_p_and_its_correction_by_hand() -> None:
     null = np.arange(1.0, 100)[:, None] * np.array([1, -1])  # 99 replicates, two tests that always go together
     p, corrected = _two_sided(np.array([98.5, 50]), null)
-    assert p[0] == pytest.approx(2 * 2 / 100) and p[1] == 2 / 100  # one beyond; none is as large as 50
-    assert corrected[0] == pytest.approx(5 / 100)  # two at either end are as small: 4, and the one found
+    assert p[0] == pytest.approx(2 * 2 / 100) and p[1] == 2 / 100  # one is beyond 98.5; none is as large as 50
+    assert corrected[0] == pytest.approx(3 / 100 + 1e-12, abs=0.0101)  # 1 and 99 are as far out, and the one found
     assert (corrected >= p).all()
+    alone = np.random.default_rng(0).standard_normal((4000, 10))  # independent tests: as Šidák's correction
+    p, corrected = _two_sided(np.full(10, 2.5), alone)
+    assert p.mean() == pytest.approx(0.0124, abs=0.002) and corrected[0] == pytest.approx(
+        1 - (1 - 0.0124) ** 10, abs=0.02
+    )
 
 
 def test_counts_give_the_same_differences_as_sessions() -> None:

@@ -7,7 +7,6 @@ from itertools import product
 
 import numpy as np
 from scipy.special import stdtrit
-from scipy.stats import rankdata
 
 from exemplar import stats
 from exemplar.learn.measures.accuracy import trial_windows
@@ -166,12 +165,20 @@ def _people_intervals(found: Differences, layout: Layout, n: int) -> list[stats.
 
 def _two_sided(found: np.ndarray, null: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """(tests,) twice the smaller share of replicates on either side of what was found; and that corrected for all tests: how
-    often the smallest of them is as small under the null hypothesis (Westfall & Young 1993). null: (replicates, tests).
+    often the farthest out of them is as far out under the null hypothesis (Westfall & Young 1993). null: (replicates, tests).
     """
     found, null = np.round(found, 9), np.round(null, 9)  # sums of the same numbers in another order are equal
     n = len(null)
     beyond = np.minimum((null >= found).sum(axis=0), (null <= found).sum(axis=0)) + 1
-    ranks = np.minimum(*(rankdata(sign * null, method="max", axis=0) for sign in (1, -1)))
-    smallest = np.sort(ranks.min(axis=1))
-    corrected = (1 + np.searchsorted(smallest, beyond, side="right")) / (1 + n)
-    return np.minimum(2 * beyond / (1 + n), 1.0), np.maximum(corrected, np.minimum(2 * beyond / (1 + n), 1.0))
+    p = np.minimum(2 * beyond / (1 + n), 1.0)
+    low, middle, high = np.quantile(null, (0.025, 0.5, 0.975), axis=0)
+    least = np.maximum(null.std(axis=0), 1e-9)  # where hardly any replicate differs from the others
+    below, above = np.maximum(middle - low, least), np.maximum(high - middle, least)
+
+    def distance(values: np.ndarray) -> np.ndarray:
+        """From the middle, 1 where 2.5 % of replicates are farther out on that side."""
+        return np.maximum((middle - values) / below, (values - middle) / above)
+
+    farthest = np.sort(distance(null).max(axis=1))
+    corrected = (1 + n - np.searchsorted(farthest, distance(found) - 1e-9)) / (1 + n)
+    return p, np.maximum(corrected, p)
