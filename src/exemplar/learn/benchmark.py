@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -9,9 +10,9 @@ import numpy as np
 
 from exemplar import engine, seeds
 from exemplar.errors import UserError, unknown
-from exemplar.learn.measures.accuracy import score_accuracy, score_consistency, score_speed
+from exemplar.learn.measures.accuracy import score_accuracy, score_ceiling, score_consistency, score_speed
 from exemplar.learn.measures.calibrated import can_measure, measure_excess
-from exemplar.learn.measures.curves import Curves, Learning, Repeated, enough_sessions, repeat
+from exemplar.learn.measures.curves import Curves, Learning, enough_sessions, repeat
 from exemplar.learn.measures.individuals import (
     Individuals,
     complete_individuals,
@@ -75,8 +76,8 @@ def score_people(people: Learning, *, variant: str = "paper", agent: str = "huma
     repeated = repeat(people, rng=seeds.rng("learn human", seed))
     scores = {**score_accuracy(repeated, agent=agent), **score_speed(repeated, agent=agent)}
     scores |= score_limits(people, repeated, variant=variant, agent=agent)
-    consistency, missing = _consistency(repeated, repeated, agent)
-    scores |= {name: score for name, score in consistency.items() if name == "consistency_ceiling"}
+    ceiling, missing = _where_possible(lambda: score_ceiling(repeated, agent=agent), "consistency_ceiling")
+    scores |= ceiling
     found = individual_differences(people, None, seed)
     warnings = [*_too_narrow(people), *missing, *found.warnings]
     return ScoreReport(
@@ -114,7 +115,8 @@ def score_against_people(
                 *warnings,
                 "subtasks have no names in common and are paired in order: MSE_n and consistency say little",
             ]
-    return replace(report, warnings=[*warnings, *report.warnings], shared=shared)
+    notes = [*shared.notes, *report.notes]
+    return replace(report, warnings=[*warnings, *report.warnings], notes=notes, shared=shared)
 
 
 def _score_curves(own: Learning, theirs: Learning, agent: str, null: str, seed: int) -> ScoreReport:
@@ -131,7 +133,7 @@ def _score_curves(own: Learning, theirs: Learning, agent: str, null: str, seed: 
             scores |= {name: limits[name] for name in ("noise_floor", "root_noise_floor")}
     test = _test_null(own, theirs, scores, null, seed)
     scores |= {**score_accuracy(model, agent=agent), **score_speed(model, agent=agent)}
-    consistency, missing = _consistency(model, people, agent)
+    consistency, missing = _where_possible(lambda: score_consistency(model, people, agent=agent), "consistency")
     scores |= consistency
     rng = seeds.rng("learn score", "phases", seed)
     phases = compare_phases(model, people, rng=rng)
@@ -227,12 +229,12 @@ def individual_differences(people: Learning, model: Learning | None, seed: int) 
     return IndividualDifferences({"individuals_differ": test.p}, rows, [], [note], individuals)
 
 
-def _consistency(model: Repeated, people: Repeated, agent: str) -> tuple[dict[str, Score], list[str]]:
+def _where_possible(score: Callable[[], dict[str, Score]], what: str) -> tuple[dict[str, Score], list[str]]:
     """The scores, or none and why: with fewer than 3 subtasks, or all equally hard. Nothing else depends on them."""
     try:
-        return score_consistency(model, people, agent=agent), []
+        return score(), []
     except UserError as problem:
-        return {}, [f"no consistency: {problem}"]
+        return {}, [f"no {what}: {problem}"]
 
 
 def _too_few(people: Learning) -> list[str]:

@@ -46,7 +46,7 @@ def _compare_tests(own: Tested, theirs: Tested, shared: SharedImages, warnings: 
         | {"difference": row["difference"]}
         for row in transformation_rows(own, theirs, seed)
     ]
-    return ScoreReport({}, {}, rows, warnings, points=(own.points(), theirs.points()), shared=shared)
+    return ScoreReport({}, {}, rows, warnings, shared.notes, points=(own.points(), theirs.points()), shared=shared)
 
 
 def _compare_curves(
@@ -63,7 +63,7 @@ def _compare_curves(
         warnings = [*warnings, f"no consistency over subtasks: {reason}"]
     for name, side in (("first", own), ("second", theirs)):
         p |= {f"{test}_in_{name}": value for test, value in individual_differences(side, None, seed).p.items()}
-    return ScoreReport(scores, p, rows, warnings, curves=(sides[0], sides[1]), shared=shared)
+    return ScoreReport(scores, p, rows, warnings, shared.notes, curves=(sides[0], sides[1]), shared=shared)
 
 
 def _windows(

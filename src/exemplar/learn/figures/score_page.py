@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from exemplar.learn.measures.curves import Repeated
 from exemplar.learn.score_report import ScoreReport
 from exemplar.learn.scores import learning_curve
 from exemplar.report.page import Chapter, Figure, write_page
-from exemplar.report.tables import Cell, Table
+from exemplar.report.tables import Cell, Table, score_table
 from exemplar.stats import Estimate
 
 PAGE = "index.html"
@@ -91,8 +92,7 @@ def write_score_page(
         Chapter(
             "Every number",
             (ONE_SHOT if command == "learn score" and report.curves is None else NUMBERS[command],),
-            scores=list(report.scores.values()),
-            tables=[*_p_table(report), *_row_tables(report)],
+            tables=[*_p_table(report), *_row_tables(report), *_score_tables(report)],
             notes=[*(f"Warning: {warning}." for warning in report.warnings), *(f"{note}." for note in report.notes)],
         ),
     ]
@@ -174,6 +174,19 @@ def _learning_caption(report: ScoreReport, names: Sequence[str]) -> str:
     if "lapse_rate" in report.scores:
         return f"{mean} The learner is shown with the lapse rate that suits it best, and without. {BANDS}"
     return f"{mean} {BANDS}"
+
+
+def _score_tables(report: ScoreReport) -> list[Table]:
+    """Every score; n says what it counts."""
+    scores = list(report.scores.values())
+    if not scores:
+        return []
+    table = score_table(scores)
+    rows = [
+        [*row[:-1], Cell.of_number(score.n, report.count_of(score.name))]
+        for row, score in zip(table.rows, scores, strict=True)
+    ]
+    return [replace(table, rows=rows)]
 
 
 def _p_table(report: ScoreReport) -> list[Table]:

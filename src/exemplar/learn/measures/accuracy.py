@@ -12,6 +12,7 @@ from exemplar.records import Score
 
 EARLY = (0, 5)  # trials 1–5, counted from 1
 N_LATE = 6  # trials 95–100 of 100
+FLAT = "accuracy is the same in all subtasks, or they are fewer than 3: give subtasks that differ"
 
 
 def trial_windows(n_trials: int) -> dict[str, tuple[int, int]]:
@@ -68,9 +69,7 @@ def score_consistency(model: Repeated, people: Repeated, *, agent: str = "") -> 
     own, theirs = (side.curves.accuracy.mean(axis=1) for side in (model, people))
     for who, difficulty in (("the model's", own), ("people's", theirs)):
         if len(difficulty) < 3 or np.ptp(difficulty) == 0:
-            raise UserError(
-                f"{who} accuracy is the same in all subtasks, or they are fewer than 3: give subtasks that differ"
-            )
+            raise UserError(f"{who} {FLAT}")
     again, them_again = (side.replicates.over_trials() for side in (model, people))
     rho = float(rank_correlation(own[None], theirs[None])[0])
     rhos = rank_correlation(again, them_again)
@@ -87,6 +86,15 @@ def score_consistency(model: Repeated, people: Repeated, *, agent: str = "") -> 
         "consistency_ceiling": stats.Estimate(np.nanmean(repeats), limits[0], limits[1], len(own)),
     }
     return {name: Score.of(name, estimate, agent=agent) for name, estimate in found.items()}
+
+
+def score_ceiling(people: Repeated, *, agent: str = "") -> dict[str, Score]:
+    """consistency_ceiling alone: people beside people, had they done it all again."""
+    difficulty = people.curves.accuracy.mean(axis=1)
+    if len(difficulty) < 3 or np.ptp(difficulty) == 0:
+        raise UserError(f"their {FLAT}")
+    found = score_consistency(people, people, agent=agent)
+    return {"consistency_ceiling": found["consistency_ceiling"]}
 
 
 def widest_quantiles(correlations: np.ndarray) -> np.ndarray:
