@@ -90,9 +90,9 @@ def _scores(job: GroupJob, found: dict[str, Any]) -> Iterator[Score]:
 KEPT = KeptResult(
     title="Does the test of two groups hold its level, and its interval the truth?",
     text="SIMULATED groups that learn 8 subtasks by the square rule, compared as `exemplar learn compare` does: equal (level, "
-    "to be 5 %), or the second by the perceptron (power). Over all trials people lapse on 10 % of them, participants unequally; "
-    "late in easy subtasks nobody lapses, and next to no errors are made. p exchanges sessions or participants between the "
-    "groups, in standard errors, and the interval is made of the same divisions, so that the two agree.\n\n"
+    "to be 5 %), or the second by the perceptron (power). Over all trials people lapse on 10 % of them, participants "
+    "unequally; late in easy subtasks nobody lapses, and next to no errors are made. p exchanges sessions or participants "
+    "between the groups, in standard errors, and the interval is made of the same divisions, so that the two agree.\n\n"
     "Over all trials equal groups are told apart in 4 to 6 %, with 4 against 4 participants in 2 %, for there are only 35 "
     "divisions; near 100 % in 0 to 3 %, which is conservative. Intervals hold the truth in 93.4 % of experiments or more "
     "everywhere.",

@@ -171,8 +171,8 @@ KEPT = KeptResult(
     "did every subtask and lapse unequally, p of the model as it is is too small (up to a quarter of true models rejected "
     "late, over all subtasks), for counts do not tell who did what; with the lapse rate fitted it is right from counts, too. "
     "Intervals of differences hold the truth in 91 to 98 % (of few populations each; counts of the last kind 87 to 97 %), "
-    "those of people's own accuracy in a quarter in 83 to 98 %: quarters are chosen by that accuracy, which draws the hardest down "
-    "and the easiest up.",
+    "those of people's own accuracy in a quarter in 83 to 98 %: quarters are chosen by that accuracy, which draws the "
+    "hardest down and the easiest up.",
     compute=phase_result,
     quick=False,
 )
