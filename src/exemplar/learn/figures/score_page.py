@@ -114,8 +114,9 @@ ONE_SHOT = (
 )
 NUMBERS = {
     "learn score": MSE_N,
-    "learn compare": "Differences are the first less the second. Their intervals draw whole participants where these are "
-    "known, else sessions, else trials; tests of no difference exchange participants, or sessions, between the two.",
+    "learn compare": "Differences are the first less the second. Their tests and intervals exchange participants, or sessions, "
+    "between the two, and agree; where the two are made of different things they are Welch's. Other intervals draw whole "
+    "participants where these are known, else sessions, else trials.",
     "learn human": "The noise floor is the MSE_n that a perfect model of these people would still have, for there are finitely "
     "many sessions; a random guesser's MSE_n is what any model that learned something must stay below.",
 }
@@ -131,18 +132,25 @@ def find_verdict(report: ScoreReport) -> str:
     if "root_mse_n" in report.scores and "null" in report.p:
         error, floor, p = report.scores["root_mse_n"], report.scores["root_noise_floor"], report.p["null"]
         told = "is rejected" if p < 0.05 else "is not rejected"
-        said = "p < .001" if p < 0.001 else f"p = {p:.3f}"
         return (
             f"The learner is {error.value:.3f} from people in accuracy (√MSE_n; the noise floor is {floor.value:.3f}), and "
-            f"{told} as a model of them ({said})."
+            f"{told} as a model of them ({_say(p)})."
         )
     if "accuracy_difference" in report.scores:
         gap, p = report.scores["accuracy_difference"], report.p["accuracy_difference"]
-        return f"Their accuracies differ by {gap.value:+.3f} [{gap.ci95[0]:+.3f}, {gap.ci95[1]:+.3f}] (p = {p:.3f})."
+        more = "more" if gap.value >= 0 else "less"
+        return (
+            f"The first is {more} accurate than the second: first − second is {gap.value:+.3f} [{gap.ci95[0]:+.3f}, "
+            f"{gap.ci95[1]:+.3f}] ({_say(p)})."
+        )
     if "accuracy" in report.scores and "root_mse_n" not in report.scores:
         overall = report.scores["accuracy"]
         return f"Over all trials {100 * overall.value:.1f} % were right [{overall.ci95[0]:.3f}, {overall.ci95[1]:.3f}]."
     return ""
+
+
+def _say(p: float) -> str:
+    return "p < .001" if p < 0.001 else f"p = {p:.3f}"
 
 
 def _curves(report: ScoreReport, names: Sequence[str]) -> dict[str, Estimate]:
