@@ -113,7 +113,7 @@ WRONG: dict[str, tuple[Any, str, str]] = {
     "nobody": (lambda f: f.assign(id=f["id"].astype(object).where(f.index != 3)), MAP, "id must not be empty, and line 5 has nothing"),
     "a phase of their own": (lambda f: f.assign(p="learn"), MAP + ",phase=p", "must be train, test or catch, and line 2 has 'learn'"),
     "no rows": (lambda f: f.iloc[:0], MAP, "has no rows"),
-    "trials twice": (lambda f: pd.concat([f, f.iloc[:1]]), MAP, "is a duplicate"),
+    "trials twice": (lambda f: pd.concat([f, f.iloc[:1]]), MAP, "are the same trial"),
 }  # fmt: skip
 
 
