@@ -143,9 +143,12 @@ def _tables(n: int, windows: Windows) -> list[np.ndarray]:
 
 @njit(cache=True, nogil=True)
 def _repeat(
-    right, sums, start, phases, along, lapse, rng, subtask, unit, n, n_units, alone, known, own, noise, spread, length,
-    chance, widths, n_groups, fit, value, error, mine, theirs, parts, keep,
-):  # fmt: skip
+    right: np.ndarray, sums: np.ndarray, start: np.ndarray, phases: np.ndarray, along: np.ndarray, lapse: float,
+    rng: np.random.Generator, subtask: np.ndarray, unit: np.ndarray, n: np.ndarray, n_units: int, alone: bool,
+    known: bool, own: np.ndarray, noise: np.ndarray, spread: np.ndarray, length: float, chance: float,
+    widths: np.ndarray, n_groups: int, fit: bool, value: np.ndarray, error: np.ndarray, mine: np.ndarray,
+    theirs: np.ndarray, parts: np.ndarray, keep: np.ndarray,
+) -> None:  # fmt: skip
     n_sessions, n_subtasks, n_trials = len(subtask), len(n), along.shape[1]
     total = along.sum(axis=1)
     drawn, means = np.empty((n_sessions, 4)), np.empty((n_subtasks, 4))
@@ -176,9 +179,11 @@ def _repeat(
 
 @njit(cache=True, nogil=True)
 def _compare(
-    means, sums, subtask, unit, n, n_units, alone, known, own, noise, spread, total, length, chance, widths, n_groups, fit,
-    value, error, mine, theirs, parts, keep,
-):  # fmt: skip
+    means: np.ndarray, sums: np.ndarray, subtask: np.ndarray, unit: np.ndarray, n: np.ndarray, n_units: int,
+    alone: bool, known: bool, own: np.ndarray, noise: np.ndarray, spread: np.ndarray, total: np.ndarray,
+    length: float, chance: float, widths: np.ndarray, n_groups: int, fit: bool, value: np.ndarray, error: np.ndarray,
+    mine: np.ndarray, theirs: np.ndarray, parts: np.ndarray, keep: np.ndarray,
+) -> None:  # fmt: skip
     """means: (subtasks, 4), sums: (sessions, 4) of `Windows`; total: (subtasks,) of the direction; fills one row of each
     table."""
     n_subtasks = len(n)
@@ -227,8 +232,10 @@ def _compare(
 
 @njit(cache=True, nogil=True)
 def _spread_of_units(
-    means, sums, subtask, unit, n, n_units, alone, widths, n_groups, level, size, moving, mine, chance, keep, prior, parts
-):  # fmt: skip
+    means: np.ndarray, sums: np.ndarray, subtask: np.ndarray, unit: np.ndarray, n: np.ndarray, n_units: int,
+    alone: bool, widths: np.ndarray, n_groups: int, level: np.ndarray, size: np.ndarray, moving: float,
+    mine: np.ndarray, chance: float, keep: float, prior: np.ndarray, parts: np.ndarray,
+) -> None:  # fmt: skip
     """People's part of the squared error, from the influence of each participant, and for a small part from how the model's
     sessions vary: so it is not 0 where nobody made an error."""
     share = np.zeros((n_units, len(parts)))

@@ -147,7 +147,7 @@ def _rows(
                 level=level,
                 model=stats.interval(drawn, found.own[number], n=model.n),
                 people=theirs[number],
-                difference=stats.Estimate(found.value[number], *around[:, number], people.n),
+                difference=stats.Estimate(found.value[number], around[0, number], around[1, number], people.n),
                 p=float(p[0][number]),
                 p_corrected=float(p[1][number]),
             )

@@ -79,7 +79,11 @@ def run_cell(job: GroupJob) -> dict[str, Any]:
 
 
 def _scores(job: GroupJob, found: dict[str, Any]) -> Iterator[Score]:
-    about = {"agent": LABELS[job.kind], "concept": f"{job.n[0]} against {job.n[1]}", "variant": job.place}
+    about: dict[str, Any] = {
+        "agent": LABELS[job.kind],
+        "concept": f"{job.n[0]} against {job.n[1]}",
+        "variant": job.place,
+    }
     for name, table in found.items():
         rejected, held = np.asarray(table).sum(axis=0)
         power = "level" if name == "equal" else "power"

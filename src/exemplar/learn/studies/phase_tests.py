@@ -144,7 +144,7 @@ def _scores(job: PhaseJob, found: dict[str, Any]) -> Iterator[Score]:
         which, record = name.split(" ")
         rejected, held, them, corrected = np.split(np.asarray(table).astype(float), (n, 2 * n, 3 * n), axis=1)
         agent = LABELS[population.kind] + (", counts alone" if record == "counts" else "")
-        about = {"agent": agent, "concept": cell, "variant": model}
+        about: dict[str, Any] = {"agent": agent, "concept": cell, "variant": model}
         yield Score.of("level" if which == "true" else "power", stats.mean(rejected.mean(axis=1)), **about)
         if which == "true":
             worst = int(rejected.sum(axis=0).argmax())
