@@ -88,8 +88,8 @@ def objects(tmp_path_factory: pytest.TempPathFactory) -> dict[int, Path]:
 def test_people_come_out_as_published(real_data: Any) -> None:
     real_data("human")
     found = say("human")
-    value = {name: round(found[name]["value"], 4) for name in ("trial_2", "trial_100", "overall")}
-    assert value == {"trial_2": 0.6508, "trial_100": 0.8659, "overall": 0.8249}
+    value = {name: round(found[name]["value"], 4) for name in ("trial_2", "trial_100", "accuracy")}
+    assert value == {"trial_2": 0.6508, "trial_100": 0.8659, "accuracy": 0.8249}
     assert found["root_noise_floor"]["value"] == pytest.approx(0.05227, abs=5e-6)
     assert found["random_guesser_mse_n"]["value"] == pytest.approx(0.11618, abs=5e-6)
     assert say("human", "--variant", "hobj")["random_guesser_mse_n"]["value"] == pytest.approx(0.113448, abs=5e-7)
@@ -103,7 +103,7 @@ def test_counts_of_ones_own_are_read_and_said_to_be_counts(tmp_path: Path) -> No
     counts = {"k_correct": np.array([[5, 8], [5, 9], [6, 4]]), "n_sessions": np.array([10, 10, 9])}
     np.savez(tmp_path / "object_learning_exp1_curves.npz", subtask=np.array(["a", "b", "c"]), **counts)  # type: ignore[arg-type]
     found = say("human", tmp_path)
-    assert found["overall"]["value"] == pytest.approx((0.65 + 0.7 + 10 / 18) / 3)
+    assert found["accuracy"]["value"] == pytest.approx((0.65 + 0.7 + 10 / 18) / 3)
     assert found["resampled"] == "trials" and "one_shot_accuracy" not in found and "too narrow" in found["notes"][0]
 
 
@@ -247,7 +247,7 @@ def test_few_sessions_are_scored_and_compared_all_the_same(work: Path, tmp_path:
     low, high = found["consistency"]["ci95"]
     assert -1 <= low <= high <= 1 and (tmp_path / "score" / "scores.parquet").is_file()
     found = say("compare", tmp_path / "0", tmp_path / "1")
-    assert found["consistency"]["ci95"][0] >= -1 and {row["trials"] for row in found["rows"]} >= {"overall", "trial_2"}
+    assert found["consistency"]["ci95"][0] >= -1 and {row["trials"] for row in found["rows"]} >= {"accuracy", "trial_2"}
 
 
 TAMPERED: dict[str, dict[str, Any]] = {

@@ -113,7 +113,7 @@ WRONG: dict[str, tuple[Any, str, str]] = {
     "nobody": (lambda f: f.assign(id=f["id"].astype(object).where(f.index != 3)), MAP, "id must not be empty, and line 5 has nothing"),
     "a phase of their own": (lambda f: f.assign(p="learn"), MAP + ",phase=p", "must be train, test or catch, and line 2 has 'learn'"),
     "no rows": (lambda f: f.iloc[:0], MAP, "has no rows"),
-    "trials twice": (lambda f: pd.concat([f, f.iloc[:1]]), MAP, "is a duplicate"),
+    "trials twice": (lambda f: pd.concat([f, f.iloc[:1]]), MAP, "are the same trial"),
 }  # fmt: skip
 
 
@@ -296,3 +296,34 @@ class TestWhatAStrangerTried:
         features = seeds.rng("stranger").standard_normal((2, 2, 10, 4))
         with pytest.raises(UserError, match=said):
             ex.learn.run(features={"features": features}, sessions=5, trials=5, **more)  # type: ignore[arg-type]
+
+
+def _lines(tmp_path: Path, *rows: str) -> Path:
+    (tmp_path / "odd.csv").write_text("\n".join(("participant,subtask,trial,stimulus,correct,reaction_time_ms", *rows)))
+    return tmp_path / "odd.csv"
+
+
+def test_what_is_odd_in_a_table_is_told_by_its_line(tmp_path: Path) -> None:
+    first = ['p,"a,b",0,x.png,1,500', 'p,"a,b",1,y.png,1,500']
+    with pytest.raises(UserError, match="must not be below 0, and line 4 has '-5'"):
+        ex.learn.import_trials(_lines(tmp_path, *first, 'q,"a,b",0,x.png,1,-5'), out=tmp_path / "out")
+    with pytest.raises(UserError, match="lines 3 and 4 are the same trial"):
+        ex.learn.import_trials(_lines(tmp_path, *first, first[1]), out=tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+    more = ['q,"a,b",0,x.png,1,500', 'q,"c,d",0,x.png,1,500']
+    notes = ex.learn.import_trials(_lines(tmp_path, *first, *more), out=tmp_path / "out")["notes"]
+    assert any("sessions have 1 to 2 trials" in note for note in notes)
+    assert any("subtasks have 1 to 2 sessions" in note for note in notes)
+
+
+def test_features_say_what_they_do_not_read_and_what_names_disagree(tmp_path: Path) -> None:
+    x = np.random.default_rng(0).standard_normal((2, 2, 6, 4))
+    np.savez(tmp_path / "near.npz", features=x, warm_up=x[0, 0])
+    with pytest.raises(UserError, match="did you mean warmup"):
+        ex.learn.run(features=tmp_path / "near.npz", sessions=5, trials=5)
+    np.savez(tmp_path / "more.npz", features=x, pixels=x[0, 0])
+    done = ex.learn.run(features=tmp_path / "more.npz", sessions=5, trials=5)
+    assert any("not used: pixels" in warning for warning in done.warnings)
+    for names, said in ((["a,b,c", "d,e,f"], "names 3 objects"), (["a,a", "b,c"], "an object twice")):
+        with pytest.raises(UserError, match=said):
+            ex.learn.run(features={"features": x, "subtask": np.array(names)}, sessions=5, trials=5)

@@ -299,7 +299,7 @@ def test_a_population_is_scored_and_compared_from_the_public_files(public):
         and len(people.images["MutatorObject000,MutatorObject001"]) > 100
     )
     alone = score_people(people.result, seed=0)
-    assert alone.scores["overall"].n == 3 and "consistency_ceiling" not in alone.scores
+    assert alone.scores["accuracy"].n == 3 and "consistency_ceiling" not in alone.scores
     report = score_against_people(people, people, seed=0)
     assert report.same_images and report.p["individuals_differ"] > 0
     assert any("3 participants did all 2 subtasks" in note for note in report.notes)

@@ -166,7 +166,7 @@ def test_a_model_scores_in_a_study_as_it_does_alone(made_up: Path, study: Path) 
     alone = ex.learn.score(done, people=made_up / "public", experiment=1)
     for name in ("mse_n", "lapse_rate", "trial_2", "consistency"):
         assert table[name, "worse", "perceptron"] == pytest.approx(alone[name]["value"])
-    assert table["overall", "worse", "perceptron"] == pytest.approx(alone["accuracy"]["value"])
+    assert table["accuracy", "worse", "perceptron"] == pytest.approx(alone["accuracy"]["value"])
     found = load_study_results(study)
     assert found["p"][2, found.rules.index("perceptron")] == pytest.approx(alone["p"]["null"])
 
@@ -181,7 +181,7 @@ def test_runs_that_are_there_already_give_the_same_study(made_up: Path, study: P
     say("study", "--people", made_up / "public", *folders, "--engine", "here", "--out", tmp_path / "study")
     one, other = load_study_results(study), load_study_results(tmp_path / "study")
     rows = np.ix_([other.encoders.index(name) for name in ENCODERS], [other.rules.index(rule) for rule in one.rules])
-    for name in ("mse_n", "p", "overall", "consistency"):
+    for name in ("mse_n", "p", "accuracy", "consistency"):
         np.testing.assert_allclose(one[name], other[name][rows])
     assert np.isnan(other["one_shot_p"]).all() and not other.tests
     assert not (tmp_path / "study" / "one-shot.svg").exists() and (tmp_path / "study" / "strong.svg").is_file()

@@ -232,7 +232,7 @@ def test_counts_and_sessions_answer_the_same_questions():
         np.testing.assert_array_equal(side.of(some).curves().n_correct, counts.n_correct[[2, 1]])
         np.testing.assert_array_equal(side.window(2, 5).curves().n_correct, counts.n_correct[:, 2:5])
         assert side.renamed(("a", "b", "c", "d")).subtasks == ("a", "b", "c", "d") and side.experiment == 1
-        assert score_accuracy(repeat(side, n_replicates=50, rng=seeds.rng(0)))["overall"].value == pytest.approx(
+        assert score_accuracy(repeat(side, n_replicates=50, rng=seeds.rng(0)))["accuracy"].value == pytest.approx(
             counts.accuracy.mean()
         )
     assert counts.n_participants == 0 and behaviour.n_participants == 12 and not len(counts.session_accuracy)
@@ -250,9 +250,9 @@ def test_intervals_are_wider_where_people_differ_and_are_known(tmp_path):
     record(correct, participant=who, subtask=subtask).save(tmp_path / "known")
     record(correct, participant=np.arange(48).astype(str), subtask=subtask).save(tmp_path / "unknown")
     known, unknown = (say("human", tmp_path / name) for name in ("known", "unknown"))
-    assert known["resampled"] == "participants" and known["overall"]["n"] == 12
-    assert unknown["resampled"] == "sessions" and unknown["overall"]["n"] == 48
-    width = [found["overall"]["ci95"][1] - found["overall"]["ci95"][0] for found in (known, unknown)]
+    assert known["resampled"] == "participants" and known["accuracy"]["n"] == 12
+    assert unknown["resampled"] == "sessions" and unknown["accuracy"]["n"] == 48
+    width = [found["accuracy"]["ci95"][1] - found["accuracy"]["ci95"][0] for found in (known, unknown)]
     sd = correct.reshape(4, 12, 20).mean(axis=(0, 2)).std(ddof=1) / np.sqrt(12)
     assert width[0] == pytest.approx(2 * 1.96 * sd, rel=0.12) and width[0] > 1.3 * width[1]
 

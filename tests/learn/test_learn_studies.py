@@ -350,7 +350,7 @@ def test_a_study_that_cannot_be_is_refused_in_one_sentence(change: dict[str, Any
 
 def test_a_clearer_encoder_learns_better_and_explains_the_variance(small_study: Path):
     data, scores = load_study_results(small_study), load_scores(small_study)
-    overall = data["overall"].mean(axis=1)
+    overall = data["accuracy"].mean(axis=1)
     assert overall[0] < 0.56 and (np.diff(overall) > 0).all() and overall[-1] > 0.8
     assert found(scores, "variance_of_encoder", "of accuracy").value > 0.9
     assert found(scores, "variance_of_rule", "of accuracy").value < 0.05
@@ -363,7 +363,7 @@ def test_the_truth_comes_out_of_the_study(small_study: Path):
     lapse = found(scores, "lapse_rate", "the true model")
     assert lapse.ci95[0] < 0.1 < lapse.ci95[1]
     assert found(scores, "encoder_found", "40 simulated participants a subtask, accuracy").value > 0.8
-    people = found(scores, "overall", "simulated participants")
+    people = found(scores, "accuracy", "simulated participants")
     assert people.value == pytest.approx(data.participants.mean())
 
 
@@ -439,7 +439,7 @@ def test_the_tour_keeps_simulated_participants_as_trials(
     assert set(trials["agent"]) == {"simulated participants"}
     behaviour: Behaviour = behaviour_in(trials)
     scores = load_scores(tmp_path / "tour")
-    assert behaviour.correct.mean() == pytest.approx(found(scores, "overall", "simulated").value)
+    assert behaviour.correct.mean() == pytest.approx(found(scores, "accuracy", "simulated").value)
     errors = {s.agent: s.value for s in scores if s.name == "root_mse_n"}
     assert min(errors, key=lambda name: errors[name]) == STRONG
     right = trials.frame[trials["correct"]]
@@ -470,7 +470,7 @@ def test_people_learn_as_published(real_data: Any, tmp_path: Path):
     published = {
         "trial_2": 0.651,
         "trial_100": 0.866,
-        "overall": 0.825,
+        "accuracy": 0.825,
         "hardest_tenth": 0.656,
         "root_noise_floor": 0.0523,
     }

@@ -7,7 +7,7 @@ from typing import Any
 from exemplar import seeds
 from exemplar.errors import UserError
 from exemplar.learn.benchmark import individual_differences, transformation_rows
-from exemplar.learn.measures.accuracy import EARLY, N_LATE, score_accuracy
+from exemplar.learn.measures.accuracy import score_accuracy, trial_windows
 from exemplar.learn.measures.curves import Learning, Repeated, repeat, same_subtasks
 from exemplar.learn.measures.individuals import compare_populations
 from exemplar.learn.measures.oneshot import Tested
@@ -46,7 +46,7 @@ def _compare_tests(own: Tested, theirs: Tested, shared: SharedImages, warnings: 
         | {"difference": row["difference"]}
         for row in transformation_rows(own, theirs, seed)
     ]
-    return ScoreReport({}, {}, rows, warnings, points=(own.points(), theirs.points()), shared=shared)
+    return ScoreReport({}, {}, rows, warnings, shared.notes, points=(own.points(), theirs.points()), shared=shared)
 
 
 def _compare_curves(
@@ -63,7 +63,7 @@ def _compare_curves(
         warnings = [*warnings, f"no consistency over subtasks: {reason}"]
     for name, side in (("first", own), ("second", theirs)):
         p |= {f"{test}_in_{name}": value for test, value in individual_differences(side, None, seed).p.items()}
-    return ScoreReport(scores, p, rows, warnings, curves=(sides[0], sides[1]), shared=shared)
+    return ScoreReport(scores, p, rows, warnings, shared.notes, curves=(sides[0], sides[1]), shared=shared)
 
 
 def _windows(
@@ -71,8 +71,7 @@ def _windows(
 ) -> tuple[dict[str, Score], list[dict[str, Any]]]:
     """Scores over all trials, and a row per window of trials."""
     n_trials = first.curves.n_trials
-    windows = {"overall": (0, n_trials), "early": EARLY, "late": (max(n_trials - N_LATE, 0), n_trials)}
-    windows |= {f"trial_{number}": (number - 1, number) for number in sorted({2, n_trials}) if number <= n_trials}
+    windows = trial_windows(n_trials)
     accuracy = [score_accuracy(side) for side in (first, second)]
     scores: dict[str, Score] = {}
     rows = []

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from exemplar.answers import Answer, by_name, format_scores
-from exemplar.errors import UserError
+from exemplar.errors import UserError, shortened
 from exemplar.images.objects import ObjectsConfig
 from exemplar.learn.checking import knows_too_early
 from exemplar.learn.features import Features, load_features
@@ -136,7 +136,7 @@ def run_experiment(
             _check_same_agent(run.folder, done)
         elif run is not None:
             write_learner_run(run, config, done, records=request.records)
-    return _answer(request, done, out, folder, seed)
+    return _answer(request, done, out, folder, seed, features.unused)
 
 
 def _about(request: RunRequest, seed: int) -> dict[str, Any]:
@@ -189,7 +189,12 @@ def _digests(features: Features, source: AgentSource | None) -> dict[str, str]:
 
 
 def _answer(
-    request: RunRequest, done: LearnerRun, out: Path | str | None, folder: Path | None, seed: int
+    request: RunRequest,
+    done: LearnerRun,
+    out: Path | str | None,
+    folder: Path | None,
+    seed: int,
+    unused: tuple[str, ...],
 ) -> LearnerAnswer:
     n_subtasks, _, n_trials = done.record.shown.shape
     values: dict[str, Any] = by_name(done.scores.values())
@@ -208,7 +213,7 @@ def _answer(
         values=values,
         text=text,
         scores=Scores.collect(scores),
-        warnings=run_warnings(done),
+        warnings=(*run_warnings(done), *([f"Arrays that are not used: {shortened(unused)}."] if unused else [])),
         folder=folder,
         figures={} if folder is None else {"learning": folder / FIGURE, "components": folder / COMPONENTS},
         outcome=done.outcome,

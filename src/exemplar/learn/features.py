@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from pathlib import Path
 
 import numpy as np
@@ -28,7 +29,8 @@ class Features:
 
     images: (subtasks, objects, images, d) float; warmup: (n, d) of other images, None where there are none. Where they are
     known: subtasks, names; image, test: (subtasks, objects, images) text, an image's name and the test it belongs to ("" for
-    none; in Experiment 2 the first image of each object is the one that is trained on).
+    none; in Experiment 2 the first image of each object is the one that is trained on). unused: names of other arrays in the
+    file.
     """
 
     images: np.ndarray
@@ -36,6 +38,7 @@ class Features:
     subtasks: tuple[str, ...] | None = None
     image: np.ndarray | None = None
     test: np.ndarray | None = None
+    unused: tuple[str, ...] = ()
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -68,9 +71,15 @@ def load_features(given: Path | str | Features | Mapping[str, np.ndarray]) -> Fe
         return _checked(_given_arrays(given), "the features given")
     place = Path(given)
     there = npz_names(place)
-    return _checked(
+    for name in there:
+        if name not in ARRAYS:  # one that is called nearly as a known one would be missed in silence
+            near = get_close_matches(name.lower().replace("_", ""), [known.replace("_", "") for known in ARRAYS], n=1)
+            if near:
+                raise UserError(f"{place} has an array {name!r}, which is not read: did you mean {near[0]}?")
+    found = _checked(
         read_npz(place, **{name: kind for name, kind in ARRAYS.items() if name in (*there, "features")}), place
     )
+    return replace(found, unused=tuple(name for name in there if name not in ARRAYS))
 
 
 def _given_arrays(given: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -115,6 +124,15 @@ def _checked(arrays: dict[str, np.ndarray], place: Path | str) -> Features:
             raise UserError(f"{place}: {name} must be {wanted}, as features say, it is {arrays[name].shape}")
     if names is not None and len(set(names.tolist())) < len(names):
         raise UserError(f"{place}: two subtasks have the same name: give each its own")
+    for name in names.tolist() if names is not None else ():
+        objects = name.split(",")
+        if len(objects) > 1 and len(objects) != features.shape[1]:
+            raise UserError(
+                f"{place}: the subtask {name!r} names {len(objects)} objects, and features have {features.shape[1]}: name each "
+                "object once"
+            )
+        if len(set(objects)) < len(objects):
+            raise UserError(f"{place}: the subtask {name!r} names an object twice: give each its own name")
     for row in arrays.get("image", ()):
         if len(set(row.ravel().tolist())) < row.size:
             raise UserError(f"{place}: two images of a subtask have the same name: give each its own")

@@ -26,7 +26,7 @@ MAY_HAVE = ("session", "choice", "phase", "reaction_time_ms", "timed_out", "refr
 YES, NO = {"1", "1.0", "true", "yes", "y", "correct", "right"}, {"0", "0.0", "false", "no", "n", "incorrect", "wrong"}
 TIME_UNITS = ("auto", "ms", "s")
 MISSING = ("NA", "N/A", "NaN", "nan", "null", "None")  # what programs write for nothing in a column of numbers
-SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs"}
+SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 PHASES = (TRAIN, TEST, CATCH)
 
 
@@ -97,15 +97,47 @@ def read_trials(request: ImportRequest) -> tuple[Trials, list[str]]:
         given["phase"] = _phases(given["phase"], request.file, names["phase"])
     if "reaction_time_ms" in given:
         times = _numbers(given["reaction_time_ms"], request.file, names["reaction_time_ms"])
+        _refuse(times < 0, given["reaction_time_ms"], request.file, names["reaction_time_ms"], "must not be below 0")
         given["reaction_time_ms"] = _milliseconds(times, request.time_unit, notes)
     for name in ("refresh_hz", "dropped_frames"):
         if name in given:
             given[name] = _numbers(given[name], request.file, names[name])
+    _check_duplicates(given, request.file)
+    notes += _unequal(given)
     unused = [name for name in table.columns if name not in names.values()]
     if unused:
         notes.append(f"columns that Trials do not have are left out: {shortened(unused, 8)}")
     columns: dict[str, Any] = {"agent": request.agent, "phase": TRAIN, "timed_out": False}
     return Trials.of(**{**columns, **{name: column.to_numpy() for name, column in given.items()}}), notes
+
+
+def _check_duplicates(given: dict[str, pd.Series], file: Path) -> None:
+    """A trial that is there twice, by the lines of the file."""
+    keys = pd.DataFrame({name: given[name] for name in ("participant", "subtask", "session", "trial")})
+    again = np.flatnonzero(keys.duplicated().to_numpy())
+    if len(again):
+        first = int(np.flatnonzero((keys == keys.iloc[again[0]]).all(axis=1).to_numpy())[0])
+        raise UserError(
+            f"{file}: lines {first + 2} and {again[0] + 2} are the same trial of the same session: keep one of them, or map a "
+            "column to session"
+        )
+
+
+def _unequal(given: dict[str, pd.Series]) -> list[str]:
+    """What makes records hard to compare: sessions of different length, subtasks with different numbers of sessions."""
+    frame = pd.DataFrame({name: given[name] for name in ("participant", "subtask", "session")})
+    length = frame.groupby(["participant", "subtask", "session"]).size()
+    n = length.groupby("subtask").size()
+    notes = []
+    if length.min() < length.max():
+        short = int((length < length.max()).sum())
+        notes.append(
+            f"sessions have {length.min()} to {length.max()} trials: scoring needs as many in each, so leave out the {short} "
+            "that are shorter, or cut the others"
+        )
+    if n.min() < n.max():
+        notes.append(f"subtasks have {n.min()} to {n.max()} sessions; each subtask counts the same all the same")
+    return notes
 
 
 def _read(file: Path) -> tuple[pd.DataFrame, str]:

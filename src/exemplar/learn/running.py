@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -105,7 +105,6 @@ def run_learner(config: RunConfig, features: Features, *, source: AgentSource | 
         if config.experiment == 1:
             repeated = repeat(outcome.learning(), rng=rng)
             scores = {**score_accuracy(repeated, agent=config.name), **score_speed(repeated, agent=config.name)}
-            scores = {"accuracy": replace(scores.pop("overall"), name="accuracy"), **scores}
         else:
             scores = score_tests(outcome.tested(), agent=config.name, rng=rng)
         seconds = time.process_time() - start

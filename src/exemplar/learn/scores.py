@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from exemplar.learn.measures.accuracy import (
-    PhaseDifference,
-    compare_phases,
     learning_curve,
     score_accuracy,
     score_consistency,
@@ -37,6 +35,7 @@ from exemplar.learn.measures.oneshot import (
     score_points,
     score_tests,
 )
+from exemplar.learn.measures.phases import PhaseDifference, compare_phases
 from exemplar.learn.measures.power import Power, power_to_tell_apart
 from exemplar.learn.measures.reading import behaviour_in, behaviour_of
 from exemplar.learn.measures.statespace import SmoothCurves, smooth_curves

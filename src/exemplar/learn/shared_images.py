@@ -36,6 +36,11 @@ class SharedImages:
             self.by == "names"
         )
 
+    @property
+    def notes(self) -> list[str]:
+        """The share in common, where images are known."""
+        return [f"{self.share:.1%} of the images are the same, in {self.n_subtasks} subtasks"] * (self.by == "images")
+
     def values(self) -> dict[str, Any]:
         """As JSON has it."""
         return {"share": self.share, "by": self.by, "subtasks": self.n_subtasks}

@@ -84,10 +84,10 @@ def _score(run: Run, tour: TourConfig, learned: Learned, seed: int) -> list[Scor
         table[place] = right.mean(axis=(1, 2, 3))
         model = repeat(as_behaviour(right[rule], participants.subtasks), rng=seeds.rng("tour", seed, encoder))
         shown[encoder] = learning_curve(model)
-        scores.append(score_accuracy(model, agent=encoder)["overall"])
+        scores.append(score_accuracy(model, agent=encoder)["accuracy"])
         scores.append(score_mse(model, them, agent=encoder)["root_mse_n"])
     shown[SIMULATED] = learning_curve(them)
-    scores.append(score_accuracy(them, agent=SIMULATED)["overall"])
+    scores.append(score_accuracy(them, agent=SIMULATED)["accuracy"])
     scores += score_variances({"accuracy": table}, rng=seeds.rng("tour", seed, "variance"))[:2]
     write_npz(run.folder / "curves.npz", {k: np.stack([c.value, c.lo, c.hi]) for k, c in shown.items()})
     return scores
@@ -97,7 +97,7 @@ def write_chapter(folder: Path) -> Chapter:
     scores = load_scores(folder)
     curves = read_npz(folder / "curves.npz", **{name: ("f", 2) for name in NAMES})
     share = {score.name: f"{100 * score.value:.1f} %" for score in scores if score.name.startswith("variance")}
-    overall = {score.agent: f"{100 * score.value:.0f} %" for score in scores if score.name == "overall"}
+    overall = {score.agent: f"{100 * score.value:.0f} %" for score in scores if score.name == "accuracy"}
     return Chapter(
         "Learn from right and wrong",
         (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +12,11 @@ import numpy as np
 from exemplar.learn.figures.curves import band, plot_learning, plot_tests
 from exemplar.learn.figures.individuals import plot_individuals
 from exemplar.learn.figures.subtasks import plot_agreement, plot_levels, plot_subtask_curves
-from exemplar.learn.measures.accuracy import compare_phases
 from exemplar.learn.measures.curves import Repeated
 from exemplar.learn.score_report import ScoreReport
 from exemplar.learn.scores import learning_curve
 from exemplar.report.page import Chapter, Figure, write_page
-from exemplar.report.tables import Cell, Table
+from exemplar.report.tables import Cell, Table, score_table
 from exemplar.stats import Estimate
 
 PAGE = "index.html"
@@ -48,11 +48,11 @@ def score_figures(report: ScoreReport, names: Sequence[str]) -> dict[str, Figure
         found["learning"] = Figure(
             _learning_caption(report, names), svg=plot_learning(_curves(report, names), chance=chance, title=title)
         )
-        if two and report.scores.get("lapse_rate"):
+        if report.phases:
             found["levels"] = Figure(
-                f"Early and late, on all subtasks and on quarters of them by how hard they are for {names[1]}; p of no "
-                f"difference. {BANDS}",
-                svg=plot_levels(compare_phases(first, second), (names[0], names[1])),
+                f"Early and late, on all subtasks and on quarters of them by how hard they are for {names[1]}; p that people "
+                f"learn as the learner does. {BANDS}",
+                svg=plot_levels(report.phases, (names[0], names[1])),
             )
         if two:
             found["agreement"] = Figure(
@@ -92,8 +92,7 @@ def write_score_page(
         Chapter(
             "Every number",
             (ONE_SHOT if command == "learn score" and report.curves is None else NUMBERS[command],),
-            scores=list(report.scores.values()),
-            tables=[*_p_table(report), *_row_tables(report)],
+            tables=[*_p_table(report), *_row_tables(report), *_score_tables(report)],
             notes=[*(f"Warning: {warning}." for warning in report.warnings), *(f"{note}." for note in report.notes)],
         ),
     ]
@@ -115,8 +114,9 @@ ONE_SHOT = (
 )
 NUMBERS = {
     "learn score": MSE_N,
-    "learn compare": "Differences are the first less the second. Their intervals draw whole participants where these are "
-    "known, else sessions, else trials; tests of no difference exchange participants, or sessions, between the two.",
+    "learn compare": "Differences are the first less the second. Their tests and intervals exchange participants, or sessions, "
+    "between the two, and agree; where the two are made of different things they are Welch's. Other intervals draw whole "
+    "participants where these are known, else sessions, else trials.",
     "learn human": "The noise floor is the MSE_n that a perfect model of these people would still have, for there are finitely "
     "many sessions; a random guesser's MSE_n is what any model that learned something must stay below.",
 }
@@ -132,18 +132,25 @@ def find_verdict(report: ScoreReport) -> str:
     if "root_mse_n" in report.scores and "null" in report.p:
         error, floor, p = report.scores["root_mse_n"], report.scores["root_noise_floor"], report.p["null"]
         told = "is rejected" if p < 0.05 else "is not rejected"
-        said = "p < .001" if p < 0.001 else f"p = {p:.3f}"
         return (
             f"The learner is {error.value:.3f} from people in accuracy (√MSE_n; the noise floor is {floor.value:.3f}), and "
-            f"{told} as a model of them ({said})."
+            f"{told} as a model of them ({_say(p)})."
         )
     if "accuracy_difference" in report.scores:
         gap, p = report.scores["accuracy_difference"], report.p["accuracy_difference"]
-        return f"Their accuracies differ by {gap.value:+.3f} [{gap.ci95[0]:+.3f}, {gap.ci95[1]:+.3f}] (p = {p:.3f})."
-    if "overall" in report.scores:
-        overall = report.scores["overall"]
+        more = "more" if gap.value >= 0 else "less"
+        return (
+            f"The first is {more} accurate than the second: first − second is {gap.value:+.3f} [{gap.ci95[0]:+.3f}, "
+            f"{gap.ci95[1]:+.3f}] ({_say(p)})."
+        )
+    if "accuracy" in report.scores and "root_mse_n" not in report.scores:
+        overall = report.scores["accuracy"]
         return f"Over all trials {100 * overall.value:.1f} % were right [{overall.ci95[0]:.3f}, {overall.ci95[1]:.3f}]."
     return ""
+
+
+def _say(p: float) -> str:
+    return "p < .001" if p < 0.001 else f"p = {p:.3f}"
 
 
 def _curves(report: ScoreReport, names: Sequence[str]) -> dict[str, Estimate]:
@@ -175,6 +182,19 @@ def _learning_caption(report: ScoreReport, names: Sequence[str]) -> str:
     if "lapse_rate" in report.scores:
         return f"{mean} The learner is shown with the lapse rate that suits it best, and without. {BANDS}"
     return f"{mean} {BANDS}"
+
+
+def _score_tables(report: ScoreReport) -> list[Table]:
+    """Every score; n says what it counts."""
+    scores = list(report.scores.values())
+    if not scores:
+        return []
+    table = score_table(scores)
+    rows = [
+        [*row[:-1], Cell.of_number(score.n, report.count_of(score.name))]
+        for row, score in zip(table.rows, scores, strict=True)
+    ]
+    return [replace(table, rows=rows)]
 
 
 def _p_table(report: ScoreReport) -> list[Table]:

@@ -95,7 +95,7 @@ def plot_matrix(study: StudyResults) -> str:
 def plot_depth(study: StudyResults) -> str:
     """Accuracy overall and in the first five trials, and √MSE_n, over depth; a band spans the rules."""
     panels = {
-        "accuracy over all trials": study["overall"],
+        "accuracy over all trials": study["accuracy"],
         "accuracy in trials 1–5": study["early"],
         f"√MSE$_n$ to {study.who}": np.sqrt(np.maximum(study["mse_n"], 0)),
     }
@@ -123,13 +123,13 @@ def plot_consistency(study: StudyResults) -> str:
     they done it all again, on both axes."""
     with mpl.rc_context(PAPER):
         figure, axes = _one(5.6, 4.0)
-        _scatter(figure, axes, study, study["overall"], study["consistency"])
+        _scatter(figure, axes, study, study["accuracy"], study["consistency"])
         axes.axvline(float(study.participants.mean()), color=QUIET, linewidth=1, linestyle="--")
-        if "people_overall" in study:
-            (_, left, right), (_, low, high) = study["people_overall"], study["people_ceiling"]
+        if "people_accuracy" in study:
+            (_, left, right), (_, low, high) = study["people_accuracy"], study["people_ceiling"]
             axes.add_patch(Rectangle((left, low), right - left, high - low, facecolor=INK, alpha=0.18, linewidth=0))
         axes.set(xlabel="accuracy over all trials", ylabel="consistency over subtasks (Spearman)")
-        box = f"box: 95 % of repeats of {study.who}" if "people_overall" in study else f"dashed: {study.who}"
+        box = f"box: 95 % of repeats of {study.who}" if "people_accuracy" in study else f"dashed: {study.who}"
         axes.set_title(f"{box}; {_marks(study)}", loc="left", color="#555")
         return as_svg(figure)
 

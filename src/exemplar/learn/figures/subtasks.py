@@ -6,8 +6,8 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.figure import Figure
 
-from exemplar.learn.measures.accuracy import PhaseDifference
 from exemplar.learn.measures.curves import Curves, Repeated
+from exemplar.learn.measures.phases import PhaseDifference
 from exemplar.report.figures import ACCENT, INK, QUIET, STYLE, as_svg
 
 WINDOW = 5  # trials of the moving mean; for the eye alone, no score uses it
@@ -91,6 +91,8 @@ def moving_mean(curves: np.ndarray, window: int = WINDOW) -> np.ndarray:
 
 
 def _star(p: float) -> str:
+    if np.isnan(p):
+        return ""
     return "p < .001" if p < 0.001 else f"p {p:.3f}".replace("0.", ".")
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from scipy.stats import rankdata
 
@@ -14,21 +12,14 @@ from exemplar.records import Score
 
 EARLY = (0, 5)  # trials 1–5, counted from 1
 N_LATE = 6  # trials 95–100 of 100
-LEVELS = ("hardest", "hard", "easy", "easiest")
+FLAT = "accuracy is the same in all subtasks, or they are fewer than 3: give subtasks that differ"
 
 
-@dataclass(frozen=True)
-class PhaseDifference:
-    """Model minus people in one phase of learning ("early", "late") and on subtasks of one difficulty for people ("all" or one
-    of LEVELS). model, people, difference: accuracies with intervals; p: two-sided bootstrap test of no difference.
-    """
-
-    phase: str
-    level: str
-    model: stats.Estimate
-    people: stats.Estimate
-    difference: stats.Estimate
-    p: float
+def trial_windows(n_trials: int) -> dict[str, tuple[int, int]]:
+    """Name → first trial, from 0, and the one after the last: accuracy (all), early (1–5), late (the last 6), trial_2 and the
+    last trial."""
+    windows = {"accuracy": (0, n_trials), "early": EARLY, "late": (max(n_trials - N_LATE, 0), n_trials)}
+    return windows | {f"trial_{number}": (number - 1, number) for number in sorted({2, n_trials}) if number <= n_trials}
 
 
 def learning_curve(side: Repeated) -> stats.Estimate:
@@ -37,10 +28,9 @@ def learning_curve(side: Repeated) -> stats.Estimate:
 
 
 def score_accuracy(side: Repeated, *, agent: str = "") -> dict[str, Score]:
-    """overall, trial_2, the last trial (trial_100), early (1–5), late (the last 6), and the hardest tenth of subtasks."""
+    """accuracy, trial_2, the last trial (trial_100), early (1–5), late (the last 6), and the hardest tenth of subtasks."""
     accuracy, drawn, n_trials = side.curves.accuracy, side.replicates, side.curves.n_trials
-    windows = {"overall": (0, n_trials), "early": EARLY, "late": (max(n_trials - N_LATE, 0), n_trials)}
-    windows |= {f"trial_{number}": (number - 1, number) for number in sorted({2, n_trials}) if number <= n_trials}
+    windows = trial_windows(n_trials)
     values = {name: accuracy[:, slice(*window)].mean() for name, window in windows.items()}
     replicates = {name: drawn.over_trials(*window).mean(axis=1) for name, window in windows.items()}
     n_hard = max(len(accuracy) // 10, 1)
@@ -79,9 +69,7 @@ def score_consistency(model: Repeated, people: Repeated, *, agent: str = "") -> 
     own, theirs = (side.curves.accuracy.mean(axis=1) for side in (model, people))
     for who, difficulty in (("the model's", own), ("people's", theirs)):
         if len(difficulty) < 3 or np.ptp(difficulty) == 0:
-            raise UserError(
-                f"{who} accuracy is the same in all subtasks, or they are fewer than 3: give subtasks that differ"
-            )
+            raise UserError(f"{who} {FLAT}")
     again, them_again = (side.replicates.over_trials() for side in (model, people))
     rho = float(rank_correlation(own[None], theirs[None])[0])
     rhos = rank_correlation(again, them_again)
@@ -100,6 +88,15 @@ def score_consistency(model: Repeated, people: Repeated, *, agent: str = "") -> 
     return {name: Score.of(name, estimate, agent=agent) for name, estimate in found.items()}
 
 
+def score_ceiling(people: Repeated, *, agent: str = "") -> dict[str, Score]:
+    """consistency_ceiling alone: people beside people, had they done it all again."""
+    difficulty = people.curves.accuracy.mean(axis=1)
+    if len(difficulty) < 3 or np.ptp(difficulty) == 0:
+        raise UserError(f"their {FLAT}")
+    found = score_consistency(people, people, agent=agent)
+    return {"consistency_ceiling": found["consistency_ceiling"]}
+
+
 def widest_quantiles(correlations: np.ndarray) -> np.ndarray:
     """The 2.5 % and 97.5 % quantiles of correlations (replicates,). One that does not exist, NaN, where a resample has all
     subtasks equally hard, may have been anything: it counts as −1 below and as 1 above.
@@ -107,39 +104,6 @@ def widest_quantiles(correlations: np.ndarray) -> np.ndarray:
     missing = np.isnan(correlations)
     low, high = (np.where(missing, end, correlations) for end in (-1.0, 1.0))
     return np.array([np.quantile(low, 0.025), np.quantile(high, 0.975)])
-
-
-def compare_phases(model: Repeated, people: Repeated) -> list[PhaseDifference]:
-    """Model against people early (trials 1–5) and late (the last 6), on all subtasks and on quarters of them by difficulty."""
-    same_subtasks(model.curves, people.curves)
-    n_trials = people.curves.n_trials
-    order = np.argsort(people.curves.accuracy.mean(axis=1), kind="stable")
-    groups = {"all": order}
-    if len(order) >= len(LEVELS):
-        groups |= dict(zip(LEVELS, np.array_split(order, len(LEVELS)), strict=True))
-    found = []
-    for phase, (start, stop) in {"early": EARLY, "late": (max(n_trials - N_LATE, 0), n_trials)}.items():
-        windows = [side.replicates.over_trials(start, stop) for side in (model, people)]
-        for level, group in groups.items():
-            own, theirs = (float(side.curves.accuracy[group, start:stop].mean()) for side in (model, people))
-            again, them_again = (window[:, group].mean(axis=1) for window in windows)
-            found.append(
-                PhaseDifference(
-                    phase=phase,
-                    level=level,
-                    model=stats.interval(again, own, n=model.n),
-                    people=stats.interval(them_again, theirs, n=people.n),
-                    difference=stats.interval(again - them_again, own - theirs, n=people.n),
-                    p=two_sided_p(again - them_again),
-                )
-            )
-    return found
-
-
-def two_sided_p(differences: np.ndarray) -> float:
-    """Bootstrap test of no difference: twice the smaller share of replicates on either side of 0, at most 1."""
-    beyond = min(int((differences <= 0).sum()), int((differences >= 0).sum()))
-    return min(2 * (1 + beyond) / (1 + len(differences)), 1.0)
 
 
 def rank_correlation(first: np.ndarray, second: np.ndarray) -> np.ndarray:

@@ -93,8 +93,13 @@ def measure_excess(model: Learning | SessionCovariance, people: Learning | Units
     cross += ours.along * yours.along - 2 * float((ours.product * yours.product).sum()) / where.length
     fixed = 2 * ours.square + 2 * yours.square + 4 * max(cross, 0.0)
     linear = max(ours.towards + yours.towards - 2 * fixed, 0.0)
-    # Satterthwaite: what is estimated from few people counts for few degrees of freedom
-    doubt = np.array([2 * yours.square, linear]) ** 2 / np.array([yours.freedom, yours.n_units - 1])
+    if isinstance(
+        them, Curves
+    ):  # a wrong model's sessions vary otherwise than people's: found by simulation, learn-coverage
+        linear *= float((them.n_sessions / (them.n_sessions - 2)).mean())
+    # Satterthwaite: what is estimated from few people counts for few degrees of freedom; `linear` is as unsure as what it is a
+    # difference of
+    doubt = np.array([2 * yours.square, max(yours.towards, linear)]) ** 2 / np.array([yours.freedom, yours.n_units - 1])
     return Excess(
         value=(total + ours.along + yours.along) / n_cells,
         null_sd=float(np.sqrt(fixed)) / n_cells,

@@ -223,8 +223,12 @@ class Repeated:
     @property
     def n(self) -> int:
         """How many units it rests on: participants where they were drawn, else sessions."""
-        by_participant = self.replicates.resampled == "participants"
-        return self.learning.n_participants if by_participant else int(self.curves.n_sessions.sum())
+        return self.learning.n_participants if self.unit == "participants" else int(self.curves.n_sessions.sum())
+
+    @property
+    def unit(self) -> str:
+        """What `n` counts: "participants" or "sessions"."""
+        return "participants" if self.replicates.resampled == "participants" else "sessions"
 
 
 def repeat(learning: Learning, *, n_replicates: int = N_REPLICATES, rng: np.random.Generator) -> Repeated:

@@ -9,9 +9,9 @@ from scipy.special import stdtr
 
 from exemplar import stats
 from exemplar.errors import UserError, shortened
-from exemplar.learn.measures.accuracy import rank_correlation, two_sided_p, widest_quantiles
+from exemplar.learn.measures.accuracy import rank_correlation, widest_quantiles
 from exemplar.learn.measures.curves import N_REPLICATES, Curves, Learning, repeat
-from exemplar.learn.measures.exchanging import exchange_p
+from exemplar.learn.measures.exchanging import compare_accuracy
 from exemplar.learn.measures.statespace import SmoothCurves, smooth_curves
 from exemplar.records import Score
 
@@ -96,10 +96,9 @@ def compare_populations(
 ) -> tuple[dict[str, Score], float]:
     """Two populations (in the lab, online) in the subtasks both did; and p of no difference in overall accuracy.
 
-    accuracy_difference: first − second; consistency: Spearman's correlation over subtasks, left out where they are fewer than
-    3, or one population finds all equally hard. Whole participants are drawn where they are known, since a population is made
-    of them. p is found by exchanging them between the two (`exchange_p`); only where the sessions of one side are not known, or
-    are of another kind, it comes from the interval's replicates, which reject too often where people are few.
+    accuracy_difference: first − second, with an interval that agrees with p (`compare_accuracy`); consistency: Spearman's
+    correlation over subtasks, left out where they are fewer than 3, or one population finds all equally hard. Whole
+    participants are drawn, or exchanged, where they are known, since a population is made of them.
     """
     shared = tuple(name for name in first.subtasks if name in second.subtasks)
     if not shared:
@@ -107,13 +106,10 @@ def compare_populations(
     sides = [side.of(shared) for side in (first, second)]
     value = [side.curves().accuracy.mean(axis=1) for side in sides]
     again = [repeat(side, n_replicates=n_replicates, rng=rng) for side in sides]
-    drawn = [side.replicates.over_trials() for side in again]
-    difference, n = drawn[0].mean(axis=1) - drawn[1].mean(axis=1), again[0].n + again[1].n
-    around = stats.interval(difference, float(value[0].mean() - value[1].mean()), n=n)
-    scores = {"accuracy_difference": Score.of("accuracy_difference", around)}
+    n, found = again[0].n + again[1].n, compare_accuracy(sides[0], sides[1], rng=rng)
+    scores = {"accuracy_difference": Score("accuracy_difference", found.value, (found.lo, found.hi), n)}
     rho = float(rank_correlation(value[0][None], value[1][None])[0]) if len(shared) > 2 else np.nan
     if np.isfinite(rho):
-        lo, hi = widest_quantiles(rank_correlation(*drawn))
+        lo, hi = widest_quantiles(rank_correlation(*(side.replicates.over_trials() for side in again)))
         scores["consistency"] = Score("consistency", rho, (min(float(lo), rho), max(float(hi), rho)), n)
-    p = exchange_p(sides[0], sides[1], rng=rng)
-    return scores, two_sided_p(difference) if p is None else p
+    return scores, found.p

@@ -104,7 +104,7 @@ def study_encoders(run: Run, config: StudyConfig, learned: Learned, seed: int) -
     write_arrays(run.folder, LEARNED, config.encoders, config.rules, arrays)
 
     rng, accuracy = seeds.rng("findings", seed), n_correct / config.n_sessions
-    of = {"accuracy": tables["overall"], "MSE_n": tables["mse_n"]}
+    of = {"accuracy": tables["accuracy"], "MSE_n": tables["mse_n"]}
     of |= {"one-shot accuracy": profile.mean(axis=2), "one-shot MSE_n": tables["one_shot_mse_n"]}
     scores = [*score_variances(of, rng=rng), *score_depth(config.encoders, accuracy, rng=rng)]
     scores += score_models(config.encoders, config.rules, accuracy, rng=rng)

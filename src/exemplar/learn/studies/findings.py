@@ -74,13 +74,13 @@ def score_relations(
 ) -> list[Score]:
     """Rank correlations over models, and how many wrong ones the null test rejects.
 
-    tables: mse_n, one_shot_mse_n, overall, consistency, early, late, p and one_shot_p, (encoders, rules) each; true: the
+    tables: mse_n, one_shot_mse_n, accuracy, consistency, early, late, p and one_shot_p, (encoders, rules) each; true: the
     model that is not wrong. Intervals draw encoders, whose models belong together.
     """
     group = np.repeat(np.arange(len(tables["p"])), tables["p"].shape[1])
     pairs = {
         "MSE_n of Experiments 1 and 2": ("mse_n", "one_shot_mse_n"),
-        "accuracy and consistency": ("overall", "consistency"),
+        "accuracy and consistency": ("accuracy", "consistency"),
         "early and late accuracy": ("early", "late"),
     }
     scores = []

@@ -14,11 +14,11 @@ import numpy as np
 from exemplar import engine, seeds
 from exemplar.errors import UserError
 from exemplar.learn.features import Features, load_features
-from exemplar.learn.measures.accuracy import LEVELS, compare_phases
 from exemplar.learn.measures.calibrated import can_measure, measure_excess
 from exemplar.learn.measures.curves import Repeated, repeat
 from exemplar.learn.measures.mse import null_distribution
 from exemplar.learn.measures.oneshot import generalization_null, score_generalization
+from exemplar.learn.measures.phases import LEVELS, PHASES, compare_phases
 from exemplar.learn.outcomes import Outcome, has_experiment, load_outcome
 from exemplar.learn.running import RunConfig, run_learner
 from exemplar.learn.scores import score_learner
@@ -28,7 +28,6 @@ from exemplar.learn.stimuli import public_stimuli
 from exemplar.records import Score
 
 GROUPS = ("all", *LEVELS)
-PHASES = ("early", "late")
 
 
 @dataclass(frozen=True)
@@ -124,7 +123,7 @@ def _score_first(
     else:
         null = null_distribution(theirs, own.curves().n_sessions, n_replicates=job.n_replicates, rng=rng)
         p = null.p(next(score.value for score in scores if score.name == "mse_n"))
-    phases = {(row.phase, row.level): row for row in compare_phases(mine, them)}
+    phases = {(row.phase, row.level): row for row in compare_phases(mine, them, n_replicates=job.n_replicates, rng=rng)}
     table = [[phases[phase, group] for group in GROUPS if (phase, group) in phases] for phase in PHASES]
     curves = own.curves()
     return scores, {

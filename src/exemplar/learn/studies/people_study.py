@@ -154,7 +154,7 @@ def _arrays(
     them = repeat(people, n_replicates=config.n_replicates, rng=seeds.rng("study people", seed))
     arrays |= {"people_n_correct": curves.n_correct, "people_sessions": curves.n_sessions}
     repeated = {**score_accuracy(them), **score_consistency(them, them)}
-    for name, score in {"overall": repeated["overall"], "ceiling": repeated["consistency_ceiling"]}.items():
+    for name, score in {"accuracy": repeated["accuracy"], "ceiling": repeated["consistency_ceiling"]}.items():
         arrays[f"people_{name}"] = np.array([score.value, *score.ci95])
     if all("one_shot" in one for one in found):
         second = load_side(config.people, True).second
@@ -178,12 +178,12 @@ def _findings(
 ) -> list[Score]:
     """Variances explained, correlations over models, shares of models rejected, and the strong baseline models."""
     rng, scores = seeds.rng("study findings", seed), []
-    tables = {"MSE_n": arrays["mse_n"], "accuracy": arrays["overall"], "one-shot MSE_n": arrays["one_shot_mse_n"]}
+    tables = {"MSE_n": arrays["mse_n"], "accuracy": arrays["accuracy"], "one-shot MSE_n": arrays["one_shot_mse_n"]}
     if len(encoders) >= N_ENCODERS and len(rules) > 1:
         usable = {name: table for name, table in tables.items() if np.isfinite(table).all() and np.ptp(table) > 0}
         scores += score_variances(usable, rng=rng)
     group = np.repeat(np.arange(len(encoders)), len(rules))
-    pairs = {"accuracy and consistency": ("overall", "consistency"), "early and late accuracy": ("early", "late")}
+    pairs = {"accuracy and consistency": ("accuracy", "consistency"), "early and late accuracy": ("early", "late")}
     pairs["MSE_n of Experiments 1 and 2"] = ("mse_n", "one_shot_mse_n")
     for what, (first, second) in pairs.items():
         sides = arrays[first].ravel(), arrays[second].ravel()

@@ -7,6 +7,7 @@ curves are known exactly. Nobody here is a person.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -34,25 +35,28 @@ class Population:
     n: int
     lapse: float
     kind: str
+    share: float = 0.0  # of sessions that are learned by the perceptron; of "two kinds", half
 
-    def sample(self, rng: np.random.Generator) -> Behaviour:
-        """What such people did in one experiment."""
+    def sample(self, rng: np.random.Generator, places: Sequence[int] = range(N_SUBTASKS)) -> Behaviour:
+        """What such people did in one experiment. places: of the subtasks they did."""
+        k = len(places)
         if self.kind == "sessions":
-            right = draw_sessions(0.0, self.n, rng)
-            return as_behaviour(guess(right, self.lapse, rng), np.arange(N_SUBTASKS * self.n))
+            right = draw_sessions(self.share, self.n, rng, places)
+            return as_behaviour(guess(right, self.lapse, rng), np.arange(k * self.n), places)
         n_people = 2 * self.n if self.kind == "half" else self.n
-        who = np.stack([rng.permutation(n_people)[: self.n] for _ in range(N_SUBTASKS)])
+        who = np.stack([rng.permutation(n_people)[: self.n] for _ in range(k)])
         lapse = rng.uniform(0, 2 * self.lapse, n_people)[who]
         if self.kind == "two kinds":
             second = rng.random(n_people) < 0.5
-            right = np.where(second[who][:, :, None], draw_sessions(1.0, self.n, rng), draw_sessions(0.0, self.n, rng))
+            kinds = [draw_sessions(share, self.n, rng, places) for share in (1.0, 0.0)]
+            right = np.where(second[who][:, :, None], *kinds)
         else:
-            right = draw_sessions(0.0, self.n, rng)
-        return as_behaviour(guess(right, lapse[:, :, None], rng), who.ravel())
+            right = draw_sessions(self.share, self.n, rng, places)
+        return as_behaviour(guess(right, lapse[:, :, None], rng), who.ravel(), places)
 
     def true_share(self) -> float:
         """The share of perceptrons among those who learn as these people do."""
-        return 0.5 if self.kind == "two kinds" else 0.0
+        return 0.5 if self.kind == "two kinds" else self.share
 
 
 @cache
@@ -70,17 +74,22 @@ def pool(rule: str) -> np.ndarray:
     return right
 
 
-def draw_sessions(share: float, n: int, rng: np.random.Generator) -> np.ndarray:
-    """(subtasks, n, trials) bool, sessions of a model that learns by the perceptron in a share of its sessions."""
-    rows, number = np.arange(N_SUBTASKS)[:, None], rng.integers(0, N_POOL, (N_SUBTASKS, n))
+def draw_sessions(
+    share: float, n: int, rng: np.random.Generator, places: Sequence[int] = range(N_SUBTASKS)
+) -> np.ndarray:
+    """(subtasks, n, trials) bool, sessions of a model that learns by the perceptron in a share of its sessions. places: of the
+    subtasks."""
+    rows = np.asarray(places)[:, None]
+    number = rng.integers(0, N_POOL, (len(rows), n))
     if share == 0:
         return pool("square")[rows, number]
     if share == 1:
         return pool("perceptron")[rows, number]
-    other = rng.random((N_SUBTASKS, n, 1)) < share
+    other = rng.random((len(rows), n, 1)) < share
     return np.where(other, pool("perceptron")[rows, number], pool("square")[rows, number])
 
 
+@cache
 def true_curves(share: float) -> np.ndarray:
     """(subtasks, trials) accuracy of such a model, exactly."""
     square, perceptron = (pool(rule).mean(axis=1) for rule in ("square", "perceptron"))
@@ -103,7 +112,7 @@ def guess(right: np.ndarray, lapse: float | np.ndarray, rng: np.random.Generator
     return np.where(drawn < lapse, drawn < lapse / 2, right)
 
 
-def as_behaviour(right: np.ndarray, who: np.ndarray) -> Behaviour:
-    """right: (subtasks, sessions, trials); who: (subtasks · sessions,) numbers of participants."""
-    n = right.shape[1]
-    return Behaviour(right.reshape(-1, N_TRIALS), np.repeat(np.arange(N_SUBTASKS), n), NAMES, who.astype(str))
+def as_behaviour(right: np.ndarray, who: np.ndarray, places: Sequence[int] = range(N_SUBTASKS)) -> Behaviour:
+    """right: (subtasks, sessions, trials); who: (subtasks · sessions,) numbers of participants; places: of the subtasks."""
+    n, names = right.shape[1], tuple(NAMES[place] for place in places)
+    return Behaviour(right.reshape(-1, N_TRIALS), np.repeat(np.arange(len(names)), n), names, who.astype(str))

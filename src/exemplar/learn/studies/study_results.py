@@ -12,7 +12,7 @@ from exemplar.files import npz_names, read_npz, write_npz
 
 LEARNED, POPULATIONS = "learned", "populations"  # the two files
 NULL_TESTS = {"p": "mse_n", "one_shot_p": "one_shot_mse_n"}  # p of what
-TABLES = ("mse_n", "one_shot_mse_n", "overall", "early", "late", "consistency", *NULL_TESTS)  # (encoders, rules) each
+TABLES = ("mse_n", "one_shot_mse_n", "accuracy", "early", "late", "consistency", *NULL_TESTS)  # (encoders, rules) each
 STRONG = 0.01  # share of models that are called strong baseline models
 
 
@@ -110,7 +110,7 @@ def load_study_results(folder: Path) -> StudyResults:
     kinds |= {"n_correct": ("iu", 4), "n_sessions": ("iu", None), "people_sessions": ("iu", None)}
     there = npz_names(path)
     extra: dict[str, tuple[str, int | None]] = {"true": ("i", 1), "n_choices": ("iu", 0), "levels": ("f", 4)}
-    extra |= {"levels_p": ("f", 4), "people_overall": ("f", 1), "people_ceiling": ("f", 1)}
+    extra |= {"levels_p": ("f", 4), "people_accuracy": ("f", 1), "people_ceiling": ("f", 1)}
     arrays = read_npz(path, **kinds, **{name: kind for name, kind in extra.items() if name in there})
     names = {key: tuple(arrays.pop(key).tolist()) for key in ("encoders", "rules", "tests")}
     return StudyResults(names["encoders"], names["rules"], names["tests"], arrays)
