@@ -114,6 +114,18 @@ def test_the_limit_is_told_with_how_long_to_wait(tmp_path: Path) -> None:
     assert answers[-1].status_code == 429 and answers[-1].headers["retry-after"] == "1"
 
 
+def test_an_image_is_the_same_drawn_and_read_again(lab: Any, tmp_path: Path) -> None:
+    person = Person(lab, "objects")
+    address = person.claim()["plan"]["trials"][0]["image"]
+    drawn, kept = lab.get(address), lab.get(address)
+    assert list(tmp_path.rglob("*.png")) and drawn.content == kept.content and kept.content.startswith(b"\x89PNG")
+    for answer in (drawn, kept):
+        assert answer.headers["content-type"] == "image/png" and "immutable" in answer.headers["cache-control"]
+        assert answer.headers["x-content-type-options"] == "nosniff"
+    next(tmp_path.rglob("*.png")).unlink()  # a file that went missing is drawn again
+    assert lab.get(address).content == drawn.content
+
+
 def test_every_answer_has_safe_headers(lab: Any) -> None:
     for path in ("/", "/api/me", "/nothing", "/take/objects"):
         headers = lab.get(path).headers

@@ -24,7 +24,7 @@ from exemplar.lab.experiments import default_experiments, make_experiment
 from exemplar.lab.experiments.protocol import Next
 from exemplar.lab.limits import BodyLimit, RateLimit, SafeHeaders
 from exemplar.lab.own_result import OwnResults
-from exemplar.lab.pictures import Pictures
+from exemplar.lab.pictures import KeptPictures, Pictures
 from exemplar.lab.sessions import Lab, Refused
 from exemplar.lab.storage import DatabaseBusy, open_storage
 
@@ -79,7 +79,8 @@ def create_app(settings: LabSettings) -> FastAPI:
     _add_errors(app)
     app.add_middleware(RateLimit, per_second=settings.requests)
     app.add_middleware(BodyLimit)
-    app.add_middleware(SafeHeaders)  # the last one added stands first
+    app.add_middleware(SafeHeaders)
+    app.add_middleware(KeptPictures, pictures=lab.pictures)  # the last one added stands first
     _warm_up(lab)
     return app
 
