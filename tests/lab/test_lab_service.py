@@ -93,6 +93,46 @@ def test_a_database_that_is_locked_says_so_and_loses_nothing(tmp_path: Path, mon
         assert person.answer(session, 0, RIGHT).json()["next"] == 1
 
 
+COMMANDS = {
+    "no database": (("participants",), "There is no database"),
+    "no such experiment": (("simulate", "nothing", "--out", "q"), "there is no experiment 'nothing'"),
+    "neither server nor folder": (("simulate", "objects"), "Give --server"),
+    "a port that is no number": (("simulate", "objects", "--server", "http://127.0.0.1:1x"), "is no address"),
+    "no such agent": (("simulate", "objects", "--agent", "nobody", "--out", "q"), "there is no agent 'nobody'"),
+    "words for one who draws after drawings": (("simulate", "quick", "--agent", "copies", "--out", "q"), "shows words"),
+    "a file that is not there": (("serve", "--experiments", "none.json"), "cannot be read"),
+    "a short token": (("serve", "--token", "secret"), "can be guessed"),
+    "nobody": (("load", "--participants", "0"), "at least 1"),
+}
+SETTINGS = {
+    "a misspelt setting": ('[{"type": "learning", "subtaks": 3}]', "did you mean subtasks"),
+    "more sessions than subtasks": ('[{"type": "learning", "subtasks": 2, "sessions": 5}]', "each subtask once"),
+    "a name that is no address": ('[{"type": "turing", "name": "a b"}]', "part of an address"),
+    "one name twice": ('[{"type": "turing"}, {"type": "turing"}]', "Two experiments"),
+    "no list": ('{"a": 1}', "a list of experiments"),
+    "no JSON": ("no", "no JSON file"),
+    "no such type": ('[{"type": "dancing"}]', "type of experiment 'dancing'"),
+    "a bonus in words": ('[{"type": "learning", "bonus_each": "much"}]', "must be a number"),
+    "too many concepts": ('[{"type": "drawing", "concepts": 900}]', "ask for fewer"),
+}
+
+
+@pytest.mark.parametrize("words,sentence", COMMANDS.values(), ids=COMMANDS)
+def test_a_mistake_is_one_sentence_and_leaves_nothing(tmp_path: Path, exemplar: Any, words: Any, sentence: str) -> None:
+    said = exemplar("lab", *words, cwd=tmp_path)
+    assert said.code == 2 and sentence in said.err and not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("text,sentence", SETTINGS.values(), ids=SETTINGS)
+def test_settings_that_are_wrong_are_said_before_serving(
+    tmp_path: Path, exemplar: Any, text: str, sentence: str
+) -> None:
+    (tmp_path / "mine.json").write_text(text)
+    said = exemplar("lab", "serve", "--experiments", "mine.json", "--no-draw-ahead", cwd=tmp_path)
+    assert said.code == 2 and sentence in said.err, said.err
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.json"]
+
+
 WRONG = {
     "a folder": lambda place: place,
     "no such dialect": lambda place: "nosql://there",

@@ -71,11 +71,15 @@ class Http:
 
     def __init__(self, server: str) -> None:
         parts = urllib.parse.urlsplit(server if "//" in server else f"//{server}")
-        if not parts.hostname:
+        try:
+            name, port = parts.hostname, parts.port
+        except ValueError:  # a port that is no number
+            name, port = None, None
+        if not name:
             raise UserError(f"{server} is no address of a server: give one like http://127.0.0.1:8000.")
         secure = parts.scheme == "https"
         kind = http.client.HTTPSConnection if secure else http.client.HTTPConnection
-        self.connection = kind(parts.hostname, parts.port or (443 if secure else 80), timeout=30)
+        self.connection = kind(name, port or (443 if secure else 80), timeout=30)
         self.server, self.token = server, ""
 
     def register(self, experiment: str, agent: str, seed: int) -> str:

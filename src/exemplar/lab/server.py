@@ -56,6 +56,8 @@ def open_lab(settings: LabSettings) -> Lab:
             raise UserError(f"Two experiments are called {name}: rename one of them.")
         if not name.replace("-", "").replace("_", "").isalnum() or len(name) > 64 or not name.isascii():
             raise UserError(f"{name!r} cannot be part of an address: use letters, digits, - and _.")
+    for experiment in made:
+        experiment.choose_next([])  # finds out what is missing before a database is made
     storage = open_storage(settings.database)
     secret = storage.get_setting("secret", secrets.token_hex(32))
     storage.get_setting("token", settings.token or secrets.token_urlsafe(24))
@@ -81,11 +83,11 @@ def create_app(settings: LabSettings) -> FastAPI:
     app.add_middleware(BodyLimit)
     app.add_middleware(SafeHeaders)
     app.add_middleware(KeptPictures, pictures=lab.pictures)  # the last one added stands first
-    _warm_up(lab)
+    warm_up(lab)
     return app
 
 
-def _warm_up(lab: Lab) -> None:
+def warm_up(lab: Lab) -> None:
     """Compile and load now what the first participant would wait for, and hold the database for."""
     for experiment in lab.experiments.values():
         coming = experiment.choose_next([])

@@ -17,7 +17,7 @@ from exemplar.lab.experimenter import summarise
 from exemplar.lab.experiments import default_experiments, make_experiment
 from exemplar.lab.exporting import write_export
 from exemplar.lab.pictures import Pictures, draw_in_background
-from exemplar.lab.server import ENVIRONMENT, LabSettings, open_lab, settings_to_environment
+from exemplar.lab.server import ENVIRONMENT, LabSettings, open_lab, settings_to_environment, warm_up
 from exemplar.lab.sessions import Lab, Refused, find_experiment
 
 
@@ -61,6 +61,7 @@ def run_server(
         database, str(folder / "lab-images"), read_experiments(experiments), bots, simulation, requests, token
     )
     lab = open_lab(settings)  # what is wrong is said here, not by a process that dies
+    warm_up(lab)
     kept = lab.storage.get_setting("token", "")
     if token and kept != token:
         raise UserError("This database has another experimenter's token: leave --token out, or give that one.")

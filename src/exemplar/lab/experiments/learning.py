@@ -60,6 +60,9 @@ class LearningExperiment:
         for name, least in (("subtasks", 1), ("sessions", 1), ("trials", 1), ("warmups", 0)):
             if not isinstance(getattr(self, name), int) or getattr(self, name) < least:
                 raise UserError(f"{self.name}: {name} must be at least {least}, got {getattr(self, name)}.")
+        for name in ("bonus_each", "degrees"):
+            if not isinstance(getattr(self, name), int | float) or not 0 <= getattr(self, name) < 1000:
+                raise UserError(f"{self.name}: {name} must be a number from 0 to 1000, got {getattr(self, name)!r}.")
         if self.warmups > 4:
             raise UserError(f"{self.name}: there are 8 warm-up objects, so at most 4 warm-ups, got {self.warmups}.")
         if self.images is None and self.sessions > self.subtasks:
