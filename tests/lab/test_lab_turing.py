@@ -34,10 +34,16 @@ def test_guessing_is_no_sensitivity_and_its_mirror_image_the_opposite() -> None:
     assert np.isfinite(d_prime(1.0, 10)) and d_prime(1.0, 10) == d_prime(0.95, 10)
 
 
-def test_the_interval_of_equal_participants_is_that_of_independent_choices() -> None:
+def test_the_interval_of_one_participant_is_that_of_independent_choices() -> None:
     """10 of 20: Clopper and Pearson's interval, as tables have it."""
-    lo, hi = share_interval(np.array([5.0, 5.0]), np.array([10.0, 10.0]))
+    lo, hi = share_interval(np.array([10.0]), np.array([20.0]))
     assert (lo, hi) == (pytest.approx(0.27196, abs=1e-5), pytest.approx(0.72804, abs=1e-5))
+
+
+def test_few_people_tell_little_about_others() -> None:
+    """40 choices by 2 people who agree say less than by 20 people who do."""
+    few, many = (share_interval(np.full(k, 20.0 / k), np.full(k, 40.0 / k)) for k in (2, 20))
+    assert few[0] < many[0] and many[1] < few[1]
 
 
 def test_participants_who_differ_make_the_interval_wider() -> None:

@@ -52,9 +52,10 @@ def share_interval(right: np.ndarray, n: np.ndarray) -> tuple[float, float]:
         between = (
             k / (k - 1) * float(((right - share * n) ** 2).sum()) / total**2
         )  # of the share, participants as units
-        if between > 0:
-            worth = share * (1 - share) / between * (float(t.ppf(0.975, total - 1)) / float(t.ppf(0.975, k - 1))) ** 2
-        worth = min(worth, total)
+        worth = min(total, share * (1 - share) / between) if between > 0 else total
+        worth *= (
+            float(t.ppf(0.975, total - 1)) / float(t.ppf(0.975, k - 1))
+        ) ** 2  # few people tell little about others
     hits = share * worth
     lo = float(beta.ppf(0.025, hits, worth - hits + 1)) if hits > 0 else 0.0
     hi = float(beta.ppf(0.975, hits + 1, worth - hits)) if hits < worth else 1.0
