@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Sequence
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
@@ -13,9 +14,10 @@ from typing import Any
 import numpy as np
 
 from exemplar import seeds
+from exemplar.files import whole_file
 from exemplar.records import Score
 from exemplar.rooms import ROOMS
-from exemplar.runs import read_json, write_json
+from exemplar.runs import read_json
 
 FOLDER = Path(__file__).parent
 LABELS = ("name", "agent", "concept", "space", "variant")
@@ -42,7 +44,8 @@ def load_kept(name: str) -> Kept | None:
     scores = []
     for row in kept["scores"]:
         lo, hi = (np.nan if end is None else end for end in row["ci95"])
-        labels = {key: renames.get(key, {}).get(row[key], row[key]) for key in LABELS}
+        given = {key: row.get(key, "") for key in LABELS}
+        labels = {key: renames.get(key, {}).get(word, word) for key, word in given.items()}
         scores.append(Score(**labels, value=row["value"], ci95=(lo, hi), n=row["n"]))
     return Kept(scores, kept["seed"], kept["provenance"])
 
@@ -54,9 +57,17 @@ def keep_result(name: str, scores: Sequence[Score], provenance: dict[str, Any], 
     about["commit"] = None if git is None else git["commit"] + (" with changes" if git["changed"] else "")
     about["modules"] = hash_modules(compute.__module__)
     about["machine"] = f"{host['system'].partition('-')[0]}, {host['cores']} cores"
-    rows = [score.row() for score in scores]
-    write_json(FOLDER / f"{name}.json", {"scores": rows, "seed": provenance["seed"], "provenance": about})
-    return FOLDER / f"{name}.json"
+    path = FOLDER / f"{name}.json"
+    write_kept(path, [score.row() for score in scores], provenance["seed"], about)
+    return path
+
+
+def write_kept(path: Path, rows: Sequence[Mapping[str, Any]], seed: int, about: Mapping[str, Any]) -> None:
+    """One line per score, without empty labels: a third of the bytes, and a diff that can be read."""
+    lines = [json.dumps({key: v for key, v in row.items() if v != ""}, ensure_ascii=False) for row in rows]
+    rest = json.dumps({"seed": seed, "provenance": about}, indent=1, ensure_ascii=False)
+    with whole_file(path) as part:
+        part.write_text('{"scores": [\n' + ",\n".join(lines) + "\n],\n" + rest[2:] + "\n", encoding="utf-8")
 
 
 def differences(kept: Sequence[Score], now: Sequence[Score], tolerance: float = 1e-6) -> list[str]:
