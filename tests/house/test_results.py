@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 from exemplar.records import Score
-from exemplar.results.computing import all_results, compute, format_section
-from exemplar.results.kept import LABELS, RENAMES, differences, hash_modules, imported_modules, load_kept
+from exemplar.results.computing import all_results, compute
+from exemplar.results.kept import LABELS, RENAMES, Kept, differences, hash_modules, imported_modules, load_kept
+from exemplar.results.sections import LONGEST, format_section, lay_out
+from exemplar.rooms import KeptResult, Number
 from exemplar.runs import read_json
 
 RESULTS = all_results()
@@ -41,6 +43,43 @@ def test_every_result_is_committed_and_on_the_page(name):
     assert {"commit", "modules", "data", "machine"} <= set(kept.provenance), f"exemplar results run {name} --commit"
     known = {(s.name, s.agent) for s in kept.scores}
     assert set(result.published) | set(result.released) <= known  # else a published value stands beside nothing
+
+
+@pytest.mark.parametrize("name", sorted(RESULTS))
+def test_the_tables_of_a_result_hold_each_of_its_scores_once(name):
+    kept = load_kept(name)
+    assert kept is not None
+    shown = [one for layout in lay_out(kept.scores) for row in layout.rows.values() for one in row.values()]
+    assert sorted(map(repr, shown)) == sorted(map(repr, kept.scores))
+
+
+def test_a_row_is_what_was_scored_and_a_column_a_score():
+    scores = [
+        Score(name, 0.5, (0.4, 0.6), n, agent=who) for who in "ab" for name, n in (("accuracy", 10), ("loss", 20))
+    ]
+    scores.append(Score("r", -0.25, (-0.5, 0.0), 7))
+    kept = Kept(scores, 3, {"exemplar": "0", "duration_s": 2.0})
+    result = KeptResult(
+        "Title", "Text.", compute=lambda run, seed: None, published={("loss", "b"): Number(0.45, "p. 1")}
+    )
+    section = format_section("one", result, kept)
+    assert "| who | accuracy (n = 10) | loss (n = 20) | published |" in section
+    assert "| b | 0.500 [0.400, 0.600] | 0.500 [0.400, 0.600] | 0.45 (p. 1) |" in section
+    assert "| all | -0.250 [-0.500, 0.000] | 7 |" in section and "`exemplar results run one --seed 3`" in section
+
+
+def test_of_one_score_the_label_with_the_fewest_values_makes_the_columns():
+    scores = [Score("r", 0.5, (0, 1), 9, agent=who, concept=of) for who in "abc" for of in ("early", "late")]
+    (layout,) = lay_out(scores)
+    assert layout.columns == ["r: early", "r: late"] and list(layout.rows) == ["a", "b", "c"]
+
+
+def test_of_a_long_table_the_rest_is_folded():
+    many = [Score("r", 0.5, (0, 1), 9, agent=f"agent {number}") for number in range(LONGEST + 1)]
+    section = format_section(
+        "one", KeptResult("T", "", lambda run, seed: None), Kept(many, 0, {"exemplar": "0", "duration_s": 1.0})
+    )
+    assert section.count("| agent ") == LONGEST + 1 and "21 more rows</summary>" in section
 
 
 @pytest.mark.parametrize("name", ["official-runs-by-ink", "naming-by-pixels"])

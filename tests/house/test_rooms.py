@@ -133,7 +133,7 @@ def test_the_results_page_finds_it(toy: Path, tmp_path: Path, monkeypatch: pytes
     assert exemplar.results.run("toy-letters", tmp_path / "run", commit=True)["scores"][0]["value"] == 3
     page = exemplar.results.page(tmp_path / "results.md")
     text = (tmp_path / "results.md").read_text(encoding="utf-8")
-    assert page.ok and "| letters | toy | 3.0000 | 2.0000 – 4.0000 | 5 | 3 (nowhere) |" in text
+    assert page.ok and "| toy | 3.000 [2.000, 4.000] | 3 (nowhere) | 5 |" in text
     about = json.loads((tmp_path / "toy-letters.json").read_text())["provenance"]
     assert {"commit", "modules", "data", "machine", "libraries"} <= set(about)
 

@@ -6,8 +6,6 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from exemplar import rooms, runs
 from exemplar.answers import Answer, as_rows, format_scores, format_table
 from exemplar.errors import UserError, unknown
@@ -15,7 +13,8 @@ from exemplar.files import check_place, whole_file
 from exemplar.images.catalogue import load
 from exemplar.records import Score, Scores
 from exemplar.results.kept import Kept, differences, hash_modules, keep_result, load_kept
-from exemplar.rooms import KeptResult, Number
+from exemplar.results.sections import format_section
+from exemplar.rooms import KeptResult
 
 HEAD = """# Results
 
@@ -106,36 +105,3 @@ def format_page(results: dict[str, KeptResult]) -> str:
         if kept is not None:
             parts.append(format_section(name, result, kept))
     return "\n".join(parts)
-
-
-def format_section(name: str, result: KeptResult, kept: Kept) -> str:
-    """One result: its text, the command, and every score beside what others found."""
-    columns = {"published": result.published, "released weights": result.released}
-    shown = {head: numbers for head, numbers in columns.items() if numbers}
-    header = ["score", "who", "ours", "95 % interval", "n", *shown]
-    lines = [f"## {result.title}", "", result.text, "", f"`exemplar results run {name} --seed {kept.seed}`", ""]
-    lines += [_row(header), _row(["---"] * len(header))]
-    for score in kept.scores:
-        interval = "" if np.isnan(score.ci95[0]) else f"{score.ci95[0]:.4f} – {score.ci95[1]:.4f}"
-        cells = [score.name.replace("_", " "), score.label, f"{score.value:.4f}", interval, str(score.n)]
-        lines.append(_row([*cells, *(_told(numbers.get((score.name, score.agent))) for numbers in shown.values())]))
-    return "\n".join([*lines, "", _made(kept), ""])
-
-
-def _made(kept: Kept) -> str:
-    made = kept.provenance
-    where = [f"Exemplar {made['exemplar']}", f"seed {kept.seed}"]
-    if made.get("commit"):
-        where.append(f"commit {made['commit'][:10]}{' with changes' * ('with changes' in made['commit'])}")
-    if made.get("machine"):
-        where.append(made["machine"])
-    after = f" (provenance reconstructed: {made['reconstructed']})" if "reconstructed" in made else ""
-    return f"Made with {', '.join(where)}, in {made['duration_s']:.0f} s{after}."
-
-
-def _told(number: Number | None) -> str:
-    return "" if number is None else f"{number.value:g} ({number.source})"
-
-
-def _row(cells: list[str]) -> str:
-    return f"| {' | '.join(cells)} |"
