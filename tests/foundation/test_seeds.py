@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -35,6 +36,8 @@ def test_the_numbers_of_a_name_are_the_same_on_every_machine_and_in_every_versio
     assert seeds.digest("draw", "ddpm", 3) == "d2551084d43d08736d24f221067a6658"
     assert seeds.seed("draw", "ddpm", 3) == 365991120239556434
     assert seeds.rng("draw", "ddpm", 3).integers(0, 1000, 4).tolist() == [383, 375, 531, 405]
+    of_each_kind = ({"b": [1, 1.5, None], "a": (True, 2j)}, b"x", Path("p"), np.arange(3), np.zeros((0, 2)), Job(5, 0.5))
+    assert seeds.digest(*of_each_kind) == "173a1ceac7abc1dd757a3b81d46562e2"
 
 
 @settings(deadline=None)
@@ -60,6 +63,13 @@ def test_different_names_have_different_digests(a, b):
         ((Job(1, 2.0),), (Job(2, 1.0),)),
         ((None,), ()),
         ((b"x",), ("x",)),
+        ((np.array([1.0, 2.0]),), (np.array([1.0, 3.0]),)),
+        ((np.array([]),), (np.array([0.0]),)),
+        (({"a": 1},), ({"b": 1},)),
+        (({"a": 1},), ({"a": 2},)),
+        (({"a": 1}, {"b": 2}), ({"a": 1, "b": 2}, {})),
+        (({1: "a", "1": "b"},), ({1: "b", "1": "a"},)),
+        ((Path("x"),), ("x",)),
     ],
 )
 def test_values_that_look_alike_are_told_apart(a, b):
@@ -72,6 +82,8 @@ def test_a_numpy_number_counts_as_the_number_it_holds():
 
 def test_the_order_of_a_dict_does_not_matter():
     assert seeds.digest({"a": 1, "b": 2}) == seeds.digest({"b": 2, "a": 1})
+    assert seeds.digest({1: 2, "1": 1}) == seeds.digest({"1": 1, 1: 2})  # keys that look alike, and values that cannot be sorted
+    assert seeds.digest({"a": 1, 2: None, 1: "b"}) == seeds.digest({1: "b", 2: None, "a": 1})
 
 
 def test_streams_of_neighbouring_names_are_uncorrelated():
