@@ -36,7 +36,14 @@ def test_the_numbers_of_a_name_are_the_same_on_every_machine_and_in_every_versio
     assert seeds.digest("draw", "ddpm", 3) == "d2551084d43d08736d24f221067a6658"
     assert seeds.seed("draw", "ddpm", 3) == 365991120239556434
     assert seeds.rng("draw", "ddpm", 3).integers(0, 1000, 4).tolist() == [383, 375, 531, 405]
-    of_each_kind = ({"b": [1, 1.5, None], "a": (True, 2j)}, b"x", Path("p"), np.arange(3), np.zeros((0, 2)), Job(5, 0.5))
+    of_each_kind = (
+        {"b": [1, 1.5, None], "a": (True, 2j)},
+        b"x",
+        Path("p"),
+        np.arange(3),
+        np.zeros((0, 2)),
+        Job(5, 0.5),
+    )
     assert seeds.digest(*of_each_kind) == "173a1ceac7abc1dd757a3b81d46562e2"
 
 
@@ -82,7 +89,9 @@ def test_a_numpy_number_counts_as_the_number_it_holds():
 
 def test_the_order_of_a_dict_does_not_matter():
     assert seeds.digest({"a": 1, "b": 2}) == seeds.digest({"b": 2, "a": 1})
-    assert seeds.digest({1: 2, "1": 1}) == seeds.digest({"1": 1, 1: 2})  # keys that look alike, and values that cannot be sorted
+    assert seeds.digest({1: 2, "1": 1}) == seeds.digest(
+        {"1": 1, 1: 2}
+    )  # keys that look alike, and values that cannot be sorted
     assert seeds.digest({"a": 1, 2: None, 1: "b"}) == seeds.digest({1: "b", 2: None, "a": 1})
 
 
@@ -125,11 +134,10 @@ def test_what_a_class_is_called_decides_no_seed_and_no_digest():
 def test_names_that_are_on_cards_files_and_in_seeds_stay_as_they_are():
     """Changing any of these makes shipped weights unreadable, or moves results."""
     from exemplar import records
-    from exemplar.images.objects.shapes import Limb
     from exemplar.learn.tasks import ObjectLearning, OneShot
     from exemplar.spaces.inputs import DrawingInput, PhotoInput
 
-    assert [kind.digest_name for kind in (DrawingInput, PhotoInput, Limb)] == ["DrawingInput", "PhotoInput", "Limb"]
+    assert [kind.digest_name for kind in (DrawingInput, PhotoInput)] == ["DrawingInput", "PhotoInput"]
     assert [kind.seed_name for kind in (ObjectLearning, OneShot)] == ["ObjectLearning", "OneShot"]
     tables = (records.Drawings, records.Trials, records.Predictions, records.Maps, records.Scores)
     assert [kind.TITLE for kind in tables] == ["drawings", "trials", "predictions", "maps", "scores"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from scipy.ndimage import gaussian_filter
@@ -47,9 +48,13 @@ class Pictures:
     def digest(self, rows: np.ndarray) -> str:
         rows = np.arange(len(self))[np.asarray(rows)]
         names = self.views.concept.names
-        limbs = {names[code]: shapes.shape(names[code], self.seed) for code in np.unique(self.views.concept.code[rows])}
+        limbs = {
+            names[code]: [_whole(vars(limb)) for limb in shapes.shape(names[code], self.seed)]
+            for code in np.unique(self.views.concept.code[rows])
+        }
         order = [names[code] for code in self.views.concept.code[rows]]
-        drawn = (self.backgrounds.digest(), self.size, self.seed, order, self.views.parameters(rows))
+        views = _whole(dict(enumerate(self.views.parameters(rows))))
+        drawn = (self.backgrounds.digest(), self.size, self.seed, order, views)
         return seeds.digest("objects", RECIPE, limbs, drawn)
 
     def picture(self, row: int) -> np.ndarray:
@@ -112,3 +117,9 @@ def changed(
         out.flat[rng.permutation(of_object)[: round(level * len(of_object))]] = GREY
         return out
     return image
+
+
+def _whole(numbers: dict[Any, Any]) -> dict[Any, Any]:
+    """Those with a fraction as billionths: sines and cosines differ in their last digits from processor to processor, and a set
+    of objects is the same on all of them."""
+    return {key: np.rint(1e9 * one) + 0.0 if np.asarray(one).dtype.kind == "f" else one for key, one in numbers.items()}

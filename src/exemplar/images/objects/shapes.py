@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 from numba import njit
@@ -30,7 +29,6 @@ class Limb:
     flutes: int = 0
     depth: float = 0.0
     twist: float = 0.0
-    digest_name: ClassVar[str] = "Limb"  # part of the fingerprint of every set of objects
 
 
 @dataclass(frozen=True)
