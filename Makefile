@@ -9,7 +9,7 @@ ifneq ($(wildcard ../shared/data),)
 export EXEMPLAR_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: run install test test-all check speed speed-page house results clean
+.PHONY: run install test test-all check mutants speed speed-page house results clean
 
 run: .venv/.installed  ## the tour: every room on built-in data, as one page
 	$(BIN)/exemplar tour --out tour
@@ -23,8 +23,8 @@ test-all: .venv/.installed-all  ## with the long kill, fuzz, load and Ray tests
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m ""
 
 check: .venv/.installed-dev  ## style and types
-	$(BIN)/ruff check src tests speed docs/import_graph.py docs/lab_screens.py
-	$(BIN)/ruff format --check src tests speed docs/import_graph.py docs/lab_screens.py
+	$(BIN)/ruff check src tests speed mutants docs/import_graph.py docs/lab_screens.py
+	$(BIN)/ruff format --check src tests speed mutants docs/import_graph.py docs/lab_screens.py
 	$(BIN)/mypy
 
 speed: .venv/.installed-dev  ## how fast, next to a peer in the same run
@@ -39,6 +39,10 @@ results: .venv/.installed  ## docs/results.md from the committed results; says w
 
 house: .venv/.installed  ## docs/house.svg: who imports whom, as the source says
 	$(BIN)/python docs/import_graph.py
+
+SAMPLE ?= 1
+mutants: .venv/.installed-dev  ## break MODULE on purpose, and see whether its tests notice (mutants/modules.toml has them)
+	$(BIN)/python mutants/run.py $(MODULE) --sample $(SAMPLE)
 
 clean:
 	rm -rf .venv build .pytest_cache .ruff_cache .mypy_cache

@@ -15,8 +15,8 @@ Place = tuple[tuple[int, int], tuple[int, int]]
 
 
 class OmitArgument(Operator):  # type: ignore[misc]
-    """f(a, b, c=1) → f(b, c=1), f(a, c=1) or f(a, b); of calls with fewer arguments only those with a name, since the others can
-    hardly be missing unnoticed."""
+    """f(a, b, c=1) → f(b, c=1), f(a, c=1) or f(a, b); of calls with fewer arguments only those with a name, since the others
+    can hardly be missing unnoticed."""
 
     def mutation_positions(self, node: Any) -> Iterator[Place]:
         for argument in _optional(_arguments(node)):
@@ -61,7 +61,11 @@ def _arguments(node: Any) -> list[Any]:
 def _optional(arguments: list[Any]) -> list[Any]:
     if len(arguments) > 2:
         return arguments
-    return [one for one in arguments if one.type == "argument" and one.children[1].type == "operator" and one.children[1].value == "="]
+    return [
+        one
+        for one in arguments
+        if one.type == "argument" and one.children[1].type == "operator" and one.children[1].value == "="
+    ]
 
 
 def _can_go(statement: Any) -> bool:

@@ -9,6 +9,7 @@ Works in a copy of the checkout; each outcome is kept in mutants/results/ as it 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import shutil
@@ -38,7 +39,11 @@ def main() -> None:
     about = modules()[asked.module]
     path = HERE / "results" / f"{asked.module}-{asked.sample}.json"
     kept: dict[str, dict] = json.loads(path.read_text()) if path.is_file() else {}
-    mutants = [mutant for mutant in sample_mutants(ROOT, about["sources"], asked.module, asked.sample) if mutant.key not in kept]
+    mutants = [
+        mutant
+        for mutant in sample_mutants(ROOT, about["sources"], asked.module, asked.sample)
+        if mutant.key not in kept
+    ]
     with tempfile.TemporaryDirectory() as folder:
         copies: Queue[Path] = Queue()
         for worker in range(asked.workers):
@@ -48,7 +53,10 @@ def main() -> None:
         copies.put(first)
         if outcome != "survived":
             sys.exit(f"The tests of {asked.module} fail without any mutant:\n{said}")
-        print(f"{asked.module}: {len(mutants)} of {SIZE} mutants to try, {seconds:.0f} s each where none is noticed", flush=True)
+        print(
+            f"{asked.module}: {len(mutants)} of {SIZE} mutants to try, {seconds:.0f} s each where none is noticed",
+            flush=True,
+        )
 
         def judge(mutant: Mutant) -> tuple[Mutant, dict]:
             copy = copies.get()
@@ -61,7 +69,10 @@ def main() -> None:
             for mutant, found in pool.map(judge, mutants):
                 kept[mutant.key] = found
                 write(path, kept)
-                print(f"{found['outcome']:9} {mutant.file}:{mutant.line} {found['before']}  →  {found['after']}", flush=True)
+                print(
+                    f"{found['outcome']:9} {mutant.file}:{mutant.line} {found['before']}  →  {found['after']}",
+                    flush=True,
+                )
     noticed = sum(found["outcome"] != "survived" for found in kept.values())
     print(f"{noticed} of {len(kept)} noticed")
 
@@ -94,11 +105,17 @@ def try_mutant(copy: Path, mutant: Mutant, tests: list[str], timeout: float) -> 
     finally:
         (copy / mutant.file).write_text(before, encoding="utf-8")
     change = describe_change(before, after)
-    return {"line": mutant.line, "operator": mutant.operator, **change, "outcome": outcome, "seconds": round(seconds, 1)}
+    return {
+        "line": mutant.line,
+        "operator": mutant.operator,
+        **change,
+        "outcome": outcome,
+        "seconds": round(seconds, 1),
+    }
 
 
 def run_tests(copy: Path, tests: list[str], timeout: float) -> tuple[str, float, str]:
-    """"noticed", "timeout" (noticed too) or "survived"; hypothesis tries the same examples each time."""
+    """ "noticed", "timeout" (noticed too) or "survived"; hypothesis tries the same examples each time."""
     begin = time.monotonic()
     with tempfile.TemporaryDirectory() as scratch:
         environment = os.environ | {
@@ -108,7 +125,9 @@ def run_tests(copy: Path, tests: list[str], timeout: float) -> tuple[str, float,
         }  # fmt: skip
         command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "--hypothesis-seed=0", *tests]
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
-        with subprocess.Popen(command, cwd=copy, env=environment, text=True, start_new_session=True, **pipes) as process:
+        with subprocess.Popen(
+            command, cwd=copy, env=environment, text=True, start_new_session=True, **pipes
+        ) as process:
             try:
                 said, _ = process.communicate(timeout=timeout)
                 outcome = "survived" if process.returncode == 0 else "noticed"
@@ -121,10 +140,8 @@ def run_tests(copy: Path, tests: list[str], timeout: float) -> tuple[str, float,
 
 def end_group(pid: int) -> None:
     """A mutant may leave processes behind."""
-    try:
+    with contextlib.suppress(ProcessLookupError):
         os.killpg(pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
 
 
 def write(path: Path, kept: dict[str, dict]) -> None:

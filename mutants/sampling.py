@@ -1,4 +1,4 @@
-"""Where a module can be broken, and a sample of it: places first, each as likely as any other, then one mutation of each place."""
+"""Where a module can be broken, and a sample of it: each place is as likely as any other, and then each mutation of it."""
 
 from __future__ import annotations
 
@@ -64,7 +64,9 @@ def find_places(root: Path, sources: list[str]) -> Iterator[list[Mutant]]:
 
 def operator_names() -> list[str]:
     """All that need no arguments and do something."""
-    own = [name for name in cosmic_ray.plugins.operator_names() if not cosmic_ray.plugins.get_operator(name).arguments()]
+    own = [
+        name for name in cosmic_ray.plugins.operator_names() if not cosmic_ray.plugins.get_operator(name).arguments()
+    ]
     return [*(name for name in own if not name.endswith("NoOp")), *OMISSIONS]
 
 
@@ -94,7 +96,11 @@ def _tree(code: str) -> str:
 
 
 def _files(root: Path, sources: list[str]) -> list[str]:
-    found = [path for source in sources for path in ([root / source] if source.endswith(".py") else (root / source).rglob("*.py"))]
+    found = [
+        path
+        for source in sources
+        for path in ([root / source] if source.endswith(".py") else (root / source).rglob("*.py"))
+    ]
     return sorted(str(path.relative_to(root)) for path in found)
 
 

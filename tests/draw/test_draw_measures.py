@@ -92,6 +92,13 @@ def test_the_corrected_spread_does_not_grow_with_the_number_of_drawings():
     assert fair == pytest.approx([1, 1], abs=0.01)
 
 
+@pytest.mark.parametrize("unbiased", [False, True])
+def test_the_spread_without_a_drawing_is_that_of_the_others(unbiased):
+    features = some(3, 5, 4)
+    left = np.stack([diversity.spread(np.delete(features, i, axis=1), unbiased=unbiased) for i in range(5)], axis=1)
+    np.testing.assert_allclose(diversity.spread_without_each(features, unbiased=unbiased), left, rtol=1e-12)
+
+
 def test_a_drawing_divided_by_its_own_deviation_has_deviation_one_and_a_blank_one_stays():
     features = some(2, 3, 9) * 7
     features[0, 0] = 4

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
+import sys
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,7 +14,7 @@ from hypothesis.extra import numpy as arrays
 import jobs
 from exemplar import engine
 from exemplar.errors import UserError
-from exemplar.store import Store, code_of, pack, unpack
+from exemplar.store import Store, code_of, pack, package_sources, unpack
 
 results = st.recursive(
     st.none()
@@ -94,9 +97,43 @@ def test_nothing_is_computed_twice(tmp_path):
     assert len(list(calls.iterdir())) == 4
 
 
-def test_other_code_has_other_results():
+def test_results_of_other_code_are_never_used_again(tmp_path, monkeypatch):
+    """A job's file that was edited, and a package that was: the job is done again, and its old result comes back with the code."""
+    store, file = Store(tmp_path / "jobs.sqlite"), tmp_path / "edited_jobs.py"
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+
+    def result_of(power: int) -> list[int]:
+        file.write_text(f"def grow(k):\n    return k ** {power}\n")
+        sys.modules.pop("edited_jobs", None)
+        importlib.invalidate_caches()
+        function = importlib.import_module("edited_jobs").grow
+        return engine.map(function, [2, 3], backend=engine.Here(), store=store)
+
+    assert [result_of(power) for power in (2, 3, 2)] == [[4, 9], [8, 27], [4, 9]]
+    calls = tmp_path / "calls"
+    calls.mkdir()
+    for sources in ("before", "after", "before"):
+        monkeypatch.setattr("exemplar.store.package_sources", lambda sources=sources: sources)
+        assert engine.map(jobs.count_calls, [(str(calls), 3)], backend=engine.Here(), store=store) == [9]
+    assert len(list(calls.iterdir())) == 2
+
+
+def test_two_functions_of_one_file_do_not_share_results():
     assert code_of(jobs.fail_at_three) != code_of(jobs.die_at_two)
     assert code_of(jobs.fail_at_three) == code_of(jobs.fail_at_three)
+
+
+def test_the_packages_sources_are_every_file_its_name_and_its_content(tmp_path, monkeypatch):
+    monkeypatch.setattr("exemplar.store.__file__", str(tmp_path / "store.py"))
+    found = []
+    for name, content in (("a.py", "1"), ("a.py", "2"), ("deep/b.py", "2"), ("deep/c.py", "2"), ("notes.txt", "x")):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(content)
+        found.append(package_sources.__wrapped__())
+    assert len(set(found[:4])) == 4 and found[4] == found[3]  # only Python counts
+    (tmp_path / "a.py").rename(tmp_path / "z.py")
+    assert package_sources.__wrapped__() not in found
 
 
 @pytest.mark.parametrize(

@@ -61,6 +61,19 @@ def test_a_run_that_failed_is_not_finished_and_goes_on(tmp_path):
         assert run.finished
 
 
+def test_a_run_says_how_long_its_last_session_took_and_how_many_were_killed(tmp_path, monkeypatch):
+    """What a killed session took nobody knows; it is counted as killed, never as 0 s or as part of the next."""
+    clock = iter([100.0, 500.0, 502.5])
+    monkeypatch.setattr(runs.time, "monotonic", lambda: next(clock))
+    with pytest.raises(RuntimeError), open_run(tmp_path / "run"):  # from 100 on
+        raise RuntimeError
+    with open_run(tmp_path / "run"):  # 500 to 502.5
+        pass
+    done = runs.describe_run(tmp_path / "run")["provenance"]
+    assert (done["duration_s"], done["sessions_killed"]) == (2.5, 1)
+    assert [session.get("seconds") for session in done["sessions"]] == [None, 2.5]
+
+
 def test_working_again_in_a_finished_run_leaves_it_as_it_was(tmp_path):
     import jobs
 

@@ -56,6 +56,26 @@ def test_every_view_keeps_the_exemplars_of_the_concepts_it_has(packed: bool) -> 
     assert some.exemplars is not None and some.exemplars.tolist() == [1]
 
 
+def test_every_label_and_pixel_is_in_the_fingerprint_and_the_name_of_the_set_is_not() -> None:
+    images = np.random.default_rng(0).integers(0, 256, (4, 6, 6), dtype=np.uint8)
+    labels = {"concept": ["a", "a", "b", "b"], "group": ["g", "g", "g", "h"], "maker": ["1", "2", "1", "2"]}
+
+    def fingerprint(pixels: np.ndarray = images, name: str = "some", **change: list[str]) -> str:
+        now = labels | change
+        return ConceptSet.of(name, pixels, now["concept"], now["group"], now["maker"]).fingerprint
+
+    changed = images.copy()
+    changed[3, 5, 5] ^= 1
+    others = [
+        fingerprint(concept=["a", "b", "b", "a"]),
+        fingerprint(group=["g", "g", "h", "h"]),
+        fingerprint(maker=["2", "1", "1", "2"]),
+        fingerprint(maker=["1", "3", "1", "3"]),
+        fingerprint(changed),
+    ]
+    assert len({fingerprint(), *others}) == 6 and fingerprint(name="another") == fingerprint()
+
+
 def test_a_subset_that_lost_an_exemplar_or_has_it_twice_has_none() -> None:
     data = make()
     assert data.subset([0, 1, 4, 3]).exemplars is None  # b without its own

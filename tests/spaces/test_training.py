@@ -243,6 +243,13 @@ def test_a_seed_decides_everything_and_torchs_own_generator_nothing(data: Traini
     assert torch.equal(torch.random.get_rng_state(), before)
 
 
+def test_a_seed_decides_what_is_drawn_at_each_step_not_only_the_first_weights(data: TrainingImages) -> None:
+    drawn = [
+        [entry["drawn"] for entry in train(Parabola(), data, steps=3, seed=seed, every=1).curve] for seed in (0, 1)
+    ]
+    assert len({*drawn[0], *drawn[1]}) == 6
+
+
 def test_evaluating_more_often_changes_no_weight(data: TrainingImages) -> None:
     assert weights(train(PROTONET, data, steps=6, seed=0, every=1)) == weights(train(PROTONET, data, steps=6, seed=0))
 
@@ -469,5 +476,18 @@ def test_two_devices_train_one_network_on_twice_the_data(data: TrainingImages, t
     assert len(trained.curve) == 2
     assert weights(trained) != weights(train(PROTONET, data, steps=6, seed=0, device="cpu"))
     assert weights(train(PROTONET, data, steps=6, seed=0, devices=2, device="cpu", folder=tmp_path)) == weights(trained)
+    both = train(Parabola(), data, steps=2, seed=0, devices=2, device="cpu", every=1).curve
+    first = train(Parabola(), data, steps=2, seed=0, device="cpu", every=1).curve
+    second = [
+        seeds_of_rank(1, step) for step in range(2)
+    ]  # each device draws its own batches, and the curve their mean
+    means = [(one["drawn"] + other) / 2 for one, other in zip(first, second, strict=True)]
+    assert [entry["drawn"] for entry in both] == pytest.approx(means)
     with pytest.raises(UserError, match="with seed 0, not 1"):
         train(PROTONET, data, steps=9, seed=1, devices=2, device="cpu", folder=tmp_path)
+
+
+def seeds_of_rank(rank: int, step: int) -> float:
+    """What Parabola draws there and then."""
+    rng = torch.Generator().manual_seed(seeds.seed("training", 0, rank, step))
+    return float(torch.rand((), generator=rng))
