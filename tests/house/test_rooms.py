@@ -134,6 +134,12 @@ def test_the_results_page_finds_it(toy: Path, tmp_path: Path, monkeypatch: pytes
     page = exemplar.results.page(tmp_path / "results.md")
     text = (tmp_path / "results.md").read_text(encoding="utf-8")
     assert page.ok and "| toy | 3.000 [2.000, 4.000] | 3 (nowhere) | 5 |" in text
+    assert page["older"] == [] and "older" not in page.text
+    with pytest.MonkeyPatch.context() as edited:
+        edited.setattr("exemplar.results.computing.hash_modules", lambda module: "edited since")
+        again = exemplar.results.page(tmp_path / "results.md")
+    assert again.ok and again["older"] == ["toy-letters"]
+    assert "Made by older sources, which says nothing about the scores: toy-letters." in again.text
     about = json.loads((tmp_path / "toy-letters.json").read_text())["provenance"]
     assert {"commit", "modules", "data", "machine", "libraries"} <= set(about)
 

@@ -54,6 +54,7 @@ def write_results_page(out: Path | str, check: bool) -> Answer:
     place, results = Path(out).expanduser(), all_results()
     check_place(place)
     changed: list[str] = []
+    older = [name for name, result in results.items() if is_older(name, result)]
     for name, result in results.items():
         kept = load_kept(name)
         if kept is None:
@@ -67,8 +68,15 @@ def write_results_page(out: Path | str, check: bool) -> Answer:
             with whole_file(place.parent / file) as part:
                 part.write_text(plot(), encoding="utf-8")
     same = ["Every quick one came out the same."] if check else []
-    text = "\n".join([f"{place} is made from {len(results)} results.", *(changed or same)])
-    return Answer(values={"page": str(out), "changed": changed}, text=text, page=place, ok=not changed)
+    made_before = [f"Made by older sources, which says nothing about the scores: {', '.join(older)}."] if older else []
+    text = "\n".join([f"{place} is made from {len(results)} results.", *(changed or same), *made_before])
+    return Answer(values={"page": str(out), "changed": changed, "older": older}, text=text, page=place, ok=not changed)
+
+
+def is_older(name: str, result: KeptResult) -> bool:
+    """Whether a result was kept by other sources than those of today."""
+    kept = load_kept(name)
+    return kept is not None and kept.provenance.get("modules") != hash_modules(result.compute.__module__)
 
 
 def check_result(name: str, kept: Kept) -> list[str]:
