@@ -85,7 +85,7 @@ def write_npz(path: Path, arrays: dict[str, np.ndarray], *, compressed: bool = T
 
 
 @contextmanager
-def reading(path: Path, what: str) -> Iterator[None]:
+def reading(path: Path | str, what: str) -> Iterator[None]:
     """What goes wrong inside, while `path` is read as `what` ("an npz archive"), becomes a UserError."""
     try:
         yield

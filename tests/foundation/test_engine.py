@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import io
 import sys
 
 import numpy as np
@@ -122,6 +123,14 @@ def test_results_of_other_code_are_never_used_again(tmp_path, monkeypatch):
 def test_two_functions_of_one_file_do_not_share_results():
     assert code_of(jobs.fail_at_three) != code_of(jobs.die_at_two)
     assert code_of(jobs.fail_at_three) == code_of(jobs.fail_at_three)
+    assert code_of(abs) != code_of(len)  # functions without a file
+
+
+def test_a_kept_result_is_never_unpickled():
+    file = io.BytesIO()
+    np.savez(file, tree=np.array([print], dtype=object))
+    with pytest.raises(ValueError, match="allow_pickle"):
+        unpack(file.getvalue())
 
 
 def test_the_packages_sources_are_every_file_its_name_and_its_content(tmp_path, monkeypatch):

@@ -20,6 +20,7 @@ from PIL import Image
 from exemplar.errors import UserError, unknown
 from exemplar.files import read_npz, reading
 from exemplar.images.archives import read_tree
+from exemplar.images.bilevel import pack_ink, scan_lines, unfilter
 from exemplar.images.concepts import ConceptSet, Labels
 from exemplar.images.lists import read_list
 from exemplar.images.pixels import Packed
@@ -39,6 +40,7 @@ SPLITS = {
 SIDE = 105  # px
 N_BYTES = -(-SIDE * SIDE // 8)  # of one drawing at one bit per pixel
 N_DRAWERS = 20
+AT_ONCE = 8192  # drawings unpacked together
 IMAGES = "images_105_packbits.npz"
 STROKES = "strokes_8_alphabets.npz"
 RUNS = "oneshot_20runs_index.npz"
@@ -192,16 +194,17 @@ def _key(file: re.Match[str]) -> Key:
     return file[1], int(file[2]), int(file[3])
 
 
-def _find(places: dict[Key, int], keys: Iterable[Key], source: Path) -> np.ndarray:
+def _find(places: dict[Key, int], keys: Iterable[Key], source: Path | str) -> np.ndarray:
     """Rows of these drawings in our order: (n,)."""
-    rows = []
-    for key in keys:
-        if key not in places:
-            alphabet, character, drawer = key
-            name = f"{alphabet}/character{character:02} by drawer {drawer}"
-            raise UserError(f"{source} has a drawing of {name}, which Omniglot has not: remove it, or fetch it again")
-        rows.append(places[key])
-    return np.asarray(rows, np.int64)
+    return np.asarray([_find_one(places, key, source) for key in keys], np.int64)
+
+
+def _find_one(places: dict[Key, int], key: Key, source: Path | str) -> int:
+    if key not in places:
+        alphabet, character, drawer = key
+        name = f"{alphabet}/character{character:02} by drawer {drawer}"
+        raise UserError(f"{source} has a drawing of {name}, which Omniglot has not: remove it, or fetch it again")
+    return places[key]
 
 
 def _read_bits(folder: Path, census: list[Alphabet]) -> np.ndarray:
@@ -216,12 +219,24 @@ def _read_bits(folder: Path, census: list[Alphabet]) -> np.ndarray:
     bits = np.zeros((len(places), N_BYTES), np.uint8)
     found: list[int] = []
     for half in ("images_background", "images_evaluation"):
-        before = len(found)
+        before, plain = len(found), bytearray()  # the scan lines of drawings that are simple to read
+        simple: list[int] = []
         for file, path, content in read_tree(folder, half, PNG):
-            found.append(int(_find(places, [_key(file)], path)[0]))
-            bits[found[-1]] = np.packbits(_read_ink(content, path))
+            row = _find_one(places, _key(file), path)
+            found.append(row)
+            lines = scan_lines(content, (SIDE, SIDE))
+            if lines is None:
+                bits[row] = np.packbits(_read_ink(content, path))
+            else:
+                simple.append(row)
+                plain += lines
         if len(found) == before:
             raise UserError(f"{folder} has no Omniglot: put {half}.zip, or the folder {half}, or {IMAGES} there")
+        with reading(folder / half, "drawings"):
+            lined = np.frombuffer(plain, np.uint8).reshape(len(simple), SIDE, 1 + -(-SIDE // 8))
+            for start in range(0, len(simple), AT_ONCE):
+                rows = unfilter(lined[start : start + AT_ONCE])
+                bits[simple[start : start + AT_ONCE]] = pack_ink(rows, SIDE)
     _check_complete(np.asarray(found), len(places), folder)
     return bits
 
@@ -243,7 +258,7 @@ def _npz_rows(path: Path, places: dict[Key, int]) -> np.ndarray:
     return rows
 
 
-def _read_ink(content: bytes, path: Path) -> np.ndarray:
+def _read_ink(content: bytes, path: Path | str) -> np.ndarray:
     """One official drawing, black on white: (105, 105) bool, True where there is ink."""
     with reading(path, "a drawing"), Image.open(io.BytesIO(content)) as image:
         ink = np.asarray(image.convert("L")) < 128
