@@ -146,6 +146,7 @@ def end_group(pid: int) -> None:
 
 def write(path: Path, kept: dict[str, dict]) -> None:
     lines = ",\n".join(f" {json.dumps(key)}: {json.dumps(found, ensure_ascii=False)}" for key, found in kept.items())
+    path.parent.mkdir(exist_ok=True)
     part = path.with_suffix(".part")
     part.write_text("{\n" + lines + "\n}\n", encoding="utf-8")
     part.replace(path)
