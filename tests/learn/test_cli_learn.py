@@ -251,11 +251,11 @@ def test_few_sessions_are_scored_and_compared_all_the_same(work: Path, tmp_path:
 
 
 TAMPERED: dict[str, dict[str, Any]] = {
-    "fewer bits": {"right": np.zeros((6, 40, 2), np.uint8)},
-    "fewer choices": {"choice": np.zeros((6, 39, 20), np.int8)},
-    "a choice too many": {"choice": np.full((6, 40, 20), 2, np.int8)},
+    "fewer choices": {"second": np.zeros(6 * 39 * 20 // 8, np.uint8)},
+    "fewer bits": {"right": np.zeros(6 * 39 * 20 // 8, np.uint8)},
+    "a choice too many": {"n_choices": np.array([3]), "choice": np.full((6, 40, 20), 3, np.int8)},
     "subtasks of one name": {"subtasks": np.array(["a"] * 6)},
-    "one choice": {"n_choices": np.array([1])},
+    "one choice": {"n_choices": np.array([1]), "choice": np.ones((6, 40, 20), np.int8)},
     "images cut off": {"images": np.array([["x"]] * 6)},
     "images of fewer subtasks": {"images": np.full((5, 40), "x")},
     "phases of fewer trials": {"phase": np.array(["train"] * 19)},
@@ -588,6 +588,23 @@ def test_what_is_kept_comes_back_as_it_was(tmp_path: Path, data: st.DataObject) 
     one, other = outcome_of(back), outcome_in(table)
     assert one.subtasks == other.subtasks == names and one.n_choices == other.n_choices == n_choices + 1
     np.testing.assert_array_equal(one.learning().curves().n_correct, other.learning().curves().n_correct)
+
+
+@pytest.mark.parametrize(
+    ("n_choices", "n_images", "bytes_of_a_trial"), [(2, 200, 1.25), (2, 300, 2.25), (3, 200, 2.125)]
+)
+def test_a_trial_takes_a_byte_for_the_image_and_a_bit_for_each_key(
+    tmp_path: Path, n_choices: int, n_images: int, bytes_of_a_trial: float
+) -> None:
+    shape, rng = (2, 300, 100), seeds.rng("small", n_choices, n_images)
+    dense = DenseTrials(
+        "me", ("a", "b"), np.array([[f"{s}{i}" for i in range(n_images)] for s in "ab"]), np.array(["train"] * 100),
+        rng.integers(0, n_images, shape).astype(np.uint16), rng.integers(0, n_choices, shape).astype(np.int8),
+        rng.random(shape) < 0.5, n_choices,
+    )  # fmt: skip
+    size = dense.save(tmp_path).stat().st_size
+    assert bytes_of_a_trial <= (size - dense.images.nbytes) / dense.shown.size < bytes_of_a_trial + 0.1
+    np.testing.assert_array_equal(DenseTrials.load(tmp_path).shown, dense.shown)
 
 
 @pytest.mark.parametrize("command", ["score", "compare", "human"])
