@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from exemplar.answers import by_name, format_interval, format_scores, format_table
+from exemplar.answers import by_name, format_interval, format_table
 from exemplar.learn.measures.curves import Repeated
 from exemplar.learn.measures.individuals import Individuals
 from exemplar.learn.measures.oneshot import Points
@@ -43,7 +43,9 @@ class ScoreReport:
         return self.shared is None or self.shared.same
 
     def unit_of(self, name: str) -> str:
-        """What n counts, of a score by name: participants, sessions or subtasks; "" where it is not known."""
+        """What n counts, of a score by name: participants, sessions, subtasks or tests; "" where it is not known."""
+        if self.points is not None and (self.curves is None or name.startswith("one_shot_")):
+            return "tests"
         if name.startswith("consistency") and "accuracy_difference" not in self.scores:
             return "subtasks"
         if self.curves is None:
@@ -85,8 +87,6 @@ class ScoreReport:
         return "\n\n".join([*parts, *(f"Note: {note}." for note in self.notes)])
 
     def _score_table(self) -> str:
-        if self.curves is None:
-            return format_scores(list(self.scores.values()), digits=5)
         rows = [
             (name, f"{score.value:.5f}", format_interval(score.ci95, 5), self.count_of(name))
             for name, score in self.scores.items()
