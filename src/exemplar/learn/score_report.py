@@ -79,7 +79,7 @@ class ScoreReport:
         parts = [self._score_table()] if self.scores else []
         if self.p:
             parts.append(
-                format_table(("test", "p"), [(self.name_test(name), f"{p:.4f}") for name, p in self.p.items()])
+                format_table(("test", "p"), [(self.name_test(name), format_p(p)) for name, p in self.p.items()])
             )
         for names in dict.fromkeys(tuple(row) for row in self.rows):
             rows = [row for row in self.rows if tuple(row) == names]
@@ -111,4 +111,9 @@ def as_sentences(warnings: Iterable[str]) -> tuple[str, ...]:
 def _cell(value: Any) -> str:
     if isinstance(value, dict):
         return f"{value['value']:.3f} [{value['ci95'][0]:.3f}, {value['ci95'][1]:.3f}]"
-    return f"{value:.4f}" if isinstance(value, float) else str(value)
+    return format_p(value) if isinstance(value, float) else str(value)
+
+
+def format_p(p: float) -> str:
+    """The only bare numbers of a report are p values; none of them is 0."""
+    return "< 0.0001" if p < 0.00005 else f"{p:.4f}"
