@@ -24,17 +24,20 @@ from exemplar.learn.agents import make_agent
 from exemplar.learn.exports import write_objects
 from exemplar.learn.features import load_features
 from exemplar.learn.measures.curves import Behaviour
+from exemplar.learn.measures.oneshot import Points
 from exemplar.learn.measures.reading import behaviour_of
 from exemplar.learn.outcomes import load_outcome, outcome_in, outcome_of
 from exemplar.learn.running import LearnerRun, run_learner
+from exemplar.learn.score_report import ScoreReport, format_p
 from exemplar.learn.simulation import gram_matrices, simulate
 from exemplar.learn.stimuli import built_in_stimuli, public_stimuli
 from exemplar.learn.tasks import ObjectLearning
-from exemplar.records import Trials
+from exemplar.records import Score, Trials
 from exemplar.runs import open_run
 from exemplar.spaces.ball import fit_ball
 from exemplar.spaces.inputs import PhotoInput
 from exemplar.spaces.space import PixelSpace
+from exemplar.stats import Estimate
 
 SUBTASKS = ("cat,dog", "cup,pan", "fir,oak", "hat,cap", "sea,sky", "ant,bee")
 SMALL = ("--sessions", "40", "--trials", "20")
@@ -239,6 +242,23 @@ def test_a_stage_or_device_that_is_none_is_said_before_anything_is_drawn(exempla
         assert sentence in mistake(exemplar("learn", "run", *words, "--subtasks", "1"))
 
 
+def test_the_page_of_two_says_which_is_which_and_no_p_is_0(work: Path, tmp_path: Path) -> None:
+    say("compare", work / "square", work / "guesser", "--out", tmp_path / "far")
+    far = (tmp_path / "far" / "index.html").read_text(encoding="utf-8")
+    assert "square is more accurate than random-guesser, by 0." in far and "the first of square, the second of" in far
+    say("compare", work / "square", work / "again", "--out", tmp_path / "near")
+    near = (tmp_path / "near" / "index.html").read_text(encoding="utf-8")
+    assert "square (square) and square (again) are not told apart by their accuracy" in near
+    assert [format_p(p) for p in (0.0, 0.00004, 0.00006, 0.5)] == ["< 0.0001", "< 0.0001", "0.0001", "0.5000"]
+
+
+def test_n_of_experiment_2_counts_tests() -> None:
+    points = Points(np.array([0.9, 0.8]), np.array([0.01, 0.01]), ("blur | 1", "scale | 2"))
+    score = Score.of("accuracy", Estimate(0.85, 0.8, 0.9, 2))
+    report = ScoreReport({"accuracy": score}, points=(points, points))
+    assert report.count_of("accuracy") == "2 tests" and "2 tests" in report.text()
+
+
 def test_few_sessions_are_scored_and_compared_all_the_same(work: Path, tmp_path: Path) -> None:
     for seed in (0, 1):
         given = ("run", "--features", work / "features.npz", "--sessions", 2, "--trials", 2, "--seed", seed)
@@ -251,11 +271,11 @@ def test_few_sessions_are_scored_and_compared_all_the_same(work: Path, tmp_path:
 
 
 TAMPERED: dict[str, dict[str, Any]] = {
-    "fewer bits": {"right": np.zeros((6, 40, 2), np.uint8)},
-    "fewer choices": {"choice": np.zeros((6, 39, 20), np.int8)},
-    "a choice too many": {"choice": np.full((6, 40, 20), 2, np.int8)},
+    "fewer choices": {"second": np.zeros(6 * 39 * 20 // 8, np.uint8)},
+    "fewer bits": {"right": np.zeros(6 * 39 * 20 // 8, np.uint8)},
+    "a choice too many": {"n_choices": np.array([3]), "choice": np.full((6, 40, 20), 3, np.int8)},
     "subtasks of one name": {"subtasks": np.array(["a"] * 6)},
-    "one choice": {"n_choices": np.array([1])},
+    "one choice": {"n_choices": np.array([1]), "choice": np.ones((6, 40, 20), np.int8)},
     "images cut off": {"images": np.array([["x"]] * 6)},
     "images of fewer subtasks": {"images": np.full((5, 40), "x")},
     "phases of fewer trials": {"phase": np.array(["train"] * 19)},
@@ -290,7 +310,7 @@ def test_a_learner_is_not_told_from_its_own_kind_and_a_guesser_is(work: Path) ->
 
 def test_a_model_on_other_images_is_refused_unless_told_otherwise(work: Path, tmp_path: Path) -> None:
     with pytest.raises(
-        UserError, match=r"saw different images \(0.0% of the images are the same\).*--other-images"
+        UserError, match=r"saw different images \(0.0 % of the images are the same\).*--other-images"
     ) as problem:
         say("score", work / "others", "--people", work / "again", "--out", tmp_path / "out")
     assert "\n" not in str(problem.value) and not (tmp_path / "out").exists()
@@ -590,6 +610,23 @@ def test_what_is_kept_comes_back_as_it_was(tmp_path: Path, data: st.DataObject) 
     np.testing.assert_array_equal(one.learning().curves().n_correct, other.learning().curves().n_correct)
 
 
+@pytest.mark.parametrize(
+    ("n_choices", "n_images", "bytes_of_a_trial"), [(2, 200, 1.25), (2, 300, 2.25), (3, 200, 2.125)]
+)
+def test_a_trial_takes_a_byte_for_the_image_and_a_bit_for_each_key(
+    tmp_path: Path, n_choices: int, n_images: int, bytes_of_a_trial: float
+) -> None:
+    shape, rng = (2, 300, 100), seeds.rng("small", n_choices, n_images)
+    dense = DenseTrials(
+        "me", ("a", "b"), np.array([[f"{s}{i}" for i in range(n_images)] for s in "ab"]), np.array(["train"] * 100),
+        rng.integers(0, n_images, shape).astype(np.uint16), rng.integers(0, n_choices, shape).astype(np.int8),
+        rng.random(shape) < 0.5, n_choices,
+    )  # fmt: skip
+    size = dense.save(tmp_path).stat().st_size
+    assert bytes_of_a_trial <= (size - dense.images.nbytes) / dense.shown.size < bytes_of_a_trial + 0.1
+    np.testing.assert_array_equal(DenseTrials.load(tmp_path).shown, dense.shown)
+
+
 @pytest.mark.parametrize("command", ["score", "compare", "human"])
 def test_a_folder_keeps_everything_that_is_printed_and_a_page_of_it(work: Path, tmp_path: Path, command: str) -> None:
     given = {
@@ -609,7 +646,7 @@ def test_a_folder_keeps_everything_that_is_printed_and_a_page_of_it(work: Path, 
     for name in figures.get(command, {"learning", "subtasks"}):
         assert (tmp_path / "out" / f"{name}.svg").read_text(encoding="utf-8").startswith("<svg")
     for name, p in found["p"].items():
-        assert name in page and f"{p:.4f}" in page
+        assert name in page and format_p(p).replace("<", "&lt;") in page
     assert page.count("data:image/svg+xml") == len(figures.get(command, {"learning", "subtasks"}))
     assert say(command, work / first, *rest, "--out", tmp_path / "out") == found  # the same again is the same folder
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.container import ErrorbarContainer
 from PIL import Image
 from typer.testing import CliRunner
 
@@ -16,6 +17,8 @@ import exemplar as ex
 from exemplar import engine, seeds
 from exemplar.cli import make_app
 from exemplar.errors import UserError
+from exemplar.learn.figures import strong
+from exemplar.learn.figures import study as figures
 from exemplar.learn.stimuli import public_stimuli
 from exemplar.learn.studies.study_results import find_strong, load_study_results
 from exemplar.records import Scores
@@ -118,6 +121,20 @@ def study(made_up: Path) -> Path:
     given = [word for file in files for word in ("--features", file)]
     say("study", "--people", made_up / "public", *given, *SMALL, "--out", made_up / "study")
     return made_up / "study"
+
+
+def test_figures_show_all_of_a_box_and_no_accuracy_above_1(study: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before, the region of people's repeats ended where models did, and a bar for people reached above 1."""
+    found = load_study_results(study)
+    for module in (figures, strong):
+        monkeypatch.setattr(module, "as_svg", lambda figure: figure)
+    axes = figures.plot_consistency(found).axes[0]
+    box, (low, high) = axes.patches[0].get_bbox(), axes.get_ylim()
+    assert low <= box.y0 < box.y1 <= high and box.y1 == pytest.approx(found["people_ceiling"][2])
+    for bars in strong.plot_strong_tests(found, {}).axes[0].containers:
+        if isinstance(bars, ErrorbarContainer):
+            assert max(line.get_ydata().max() for line in bars.lines[1]) <= 1
+    np.testing.assert_allclose(strong.within(np.array([0.99, 0.5]), np.array([0.05, 0.05])), [[0.05] * 2, [0.01, 0.05]])
 
 
 def test_the_encoder_people_learn_from_is_near_and_others_are_rejected(study: Path) -> None:

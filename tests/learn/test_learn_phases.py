@@ -133,6 +133,24 @@ def test_where_nobody_errs_true_models_are_not_rejected_and_intervals_have_a_wid
     assert row.people.lo < 1
 
 
+@pytest.mark.parametrize("people", [False, True])
+def test_a_model_that_makes_no_errors_differs_from_people_by_an_interval_not_a_point(people: bool) -> None:
+    """Before, [.070, .070]: people who learn as such a model does never err, and their spread is 0."""
+    perfect = learners(50, seed="m")
+    perfect.correct[:, -6:] = True
+    top, held = np.linspace(0.6, 0.99, 8) - 0.5, []
+    truth = 1 - (0.5 + 0.9 * top * (1 - np.exp(-np.arange(14, 20) / 3)).mean()).mean()
+    for seed in range(60):
+        row = compared(perfect, learners(8, seed=seed, lapse=0.1, people=people), n=40)["late", "all"]
+        held.append(row.difference.lo <= truth <= row.difference.hi)
+        assert (
+            row.model.value == row.model.hi == 1 > row.model.lo > 0.98
+            and row.p < 0.06
+            and 0.02 < row.difference.hi - row.difference.lo < 0.2
+        )
+    assert np.mean(held) > 0.85
+
+
 def test_counts_of_a_model_have_no_p() -> None:
     found = compared(learners(50, seed="m").curves(), learners(10, seed="h"))
     assert len(found) == 10 and all(np.isnan(row.p) and np.isnan(row.p_corrected) for row in found.values())
@@ -164,8 +182,11 @@ def test_both_results_fill_their_tables(tmp_path: Path) -> None:
     jobs = [job for job in phase_jobs(0, 0.04) if job.population.n == 8]
     with open_run(tmp_path / "phases", command="results learn-phases", config={}, seed=0, backend=engine.Here()) as run:
         table = list(simulate_phases(run, jobs))
-    names = {"level", "highest_level", "level_corrected", "power", "power_corrected", "coverage", "coverage_of_people"}
-    assert {score.name for score in table} == names and len(table) == len(jobs) * 2 * len(names)
+    names = {"level", "level_corrected", "power_corrected", "coverage", "coverage_of_people"}
+    names |= {"highest_level_of_ten_tests", "coverage_if_only_people_lapse"}
+    assert {score.name for score in table} == names
+    attentive = [job for job in jobs if job.population.lapse and not job.lapsing]
+    assert len(table) == 8 * len(jobs) + len(attentive) + 8
     with open_run(tmp_path / "groups", command="results learn-groups", config={}, seed=0, backend=engine.Here()) as run:
         groups = list(simulate_groups(run, 0, 4))
     assert {score.name for score in groups} == {"level", "power", "coverage_equal", "coverage_different"}

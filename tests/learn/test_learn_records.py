@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -154,6 +155,18 @@ def test_the_share_of_images_in_common_is_counted():
     assert not unnamed.same and unnamed.share is None and "does not name the images" in unnamed.reason
 
 
+def test_a_run_without_half_of_peoples_images_did_not_see_the_same():
+    """Before, 100 %: all of its own images were people's."""
+    names = [f"{k}.png" for k in range(20)]
+    people, some = outcome({"a,b": names, "c,d": names}), outcome({"a,b": names[:10], "c,d": names[:10]})
+    run, larger = replace(some, whole=True), replace(outcome({"a,b": [*names, "more.png"], "c,d": names}), whole=True)
+    assert share_images(some, people).share == 1  # a record of what was shown lacks images by chance
+    for found in (share_images(run, people), share_images(people, run)):
+        assert found.share == 0.5 and not found.same
+    assert share_images(run, larger).share == pytest.approx(20 / 41)
+    assert share_images(larger, people).share == share_images(larger, some).share == 1
+
+
 def test_counts_with_the_same_names_are_said_to_match_by_name_only():
     counts = Outcome("human", Curves(np.array([[3, 4]] * 2), np.array([5, 5]), ("a,b", "c,d")), None)
     found = share_images(outcome({"a,b": ["x"], "c,d": ["y"]}), counts)
@@ -171,7 +184,7 @@ def test_one_image_in_common_is_refused_and_the_share_is_reported(tmp_path):
         record(rng.random((12, 20)) < 0.8, subtask=subtask, participant=np.arange(12).astype(str), stimulus=shown).save(
             tmp_path / name
         )
-    with pytest.raises(UserError, match=r"5.0% of the images are the same"):
+    with pytest.raises(UserError, match=r"5.0 % of the images are the same"):
         say("score", tmp_path / "mine", "--people", tmp_path / "other")
     found = say("score", tmp_path / "mine", "--people", tmp_path / "other", "--other-images")
     assert found["images_in_common"] == {"share": pytest.approx(0.05), "by": "images", "subtasks": 3}

@@ -36,12 +36,14 @@ Result = Learning | Tested
 @dataclass(frozen=True, eq=False)
 class Outcome:
     """agent: who; result: of Experiment 1 (Behaviour, or counts: Curves) or 2 (Generalization, or Points); images: subtask →
-    names of the images in it, None where they are not known.
+    names of the images in it, None where they are not known; whole: whether those are all that could have been shown, not
+    only those that were.
     """
 
     agent: str
     result: Result
     images: dict[str, frozenset[str]] | None
+    whole: bool = False
 
     @property
     def experiment(self) -> int:
@@ -149,11 +151,11 @@ def outcome_of(dense: DenseTrials) -> Outcome:
     right = dense.correct.reshape(-1, n_trials)
     if dense.tests is None:
         place, who = np.repeat(np.arange(n_subtasks), n_sessions), np.arange(len(right)).astype(str)
-        return Outcome(dense.agent, Behaviour(right, place, dense.subtasks, who, dense.n_choices), images)
+        return Outcome(dense.agent, Behaviour(right, place, dense.subtasks, who, dense.n_choices), images, True)
     tests = tuple(sorted(set(dense.tests.ravel().tolist()) - {""}))
     code = {"": -1, **{name: number for number, name in enumerate(tests)}}
     which = np.array([code[name] for name in dense.tests.ravel().tolist()]).reshape(n_subtasks, 1, -1)
     test = np.take_along_axis(which, dense.shown.astype(np.intp), axis=2).reshape(right.shape)
     test = np.where(dense.phase == TEST, test, -1)
     never = np.broadcast_to((dense.phase == CATCH) & False, right.shape)
-    return Outcome(dense.agent, count_tests(right, test, never, tests, dense.n_choices), images)
+    return Outcome(dense.agent, count_tests(right, test, never, tests, dense.n_choices), images, True)

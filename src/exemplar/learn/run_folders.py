@@ -59,13 +59,14 @@ def write_score_report(
             if report.scores:
                 run.save(Scores.collect(report.scores.values()))
             write_json(run.folder / REPORT, plain(dict(values)))
-            figures = score_figures(report, name_sides([side.agent for side in sides], places))
+            names = name_sides([side.agent for side in sides], places)
+            figures = score_figures(report, names)
             for name, figure in figures.items():
                 _write(run.folder / f"{name}.svg", figure.svg)
             first = next(iter(figures.values()), None)
             if first is not None:
                 _write(run.folder / FIGURE, first.svg)
-            write_score_page(run.folder, command, report, figures, how_made([run.folder]))
+            write_score_page(run.folder, command, report, figures, names, how_made([run.folder]))
     return folder / PAGE
 
 

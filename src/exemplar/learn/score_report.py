@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from exemplar.answers import by_name, format_interval, format_scores, format_table
+from exemplar.answers import by_name, format_interval, format_table
 from exemplar.learn.measures.curves import Repeated
 from exemplar.learn.measures.individuals import Individuals
 from exemplar.learn.measures.oneshot import Points
@@ -43,7 +43,9 @@ class ScoreReport:
         return self.shared is None or self.shared.same
 
     def unit_of(self, name: str) -> str:
-        """What n counts, of a score by name: participants, sessions or subtasks; "" where it is not known."""
+        """What n counts, of a score by name: participants, sessions, subtasks or tests; "" where it is not known."""
+        if self.points is not None and (self.curves is None or name.startswith("one_shot_")):
+            return "tests"
         if name.startswith("consistency") and "accuracy_difference" not in self.scores:
             return "subtasks"
         if self.curves is None:
@@ -77,7 +79,7 @@ class ScoreReport:
         parts = [self._score_table()] if self.scores else []
         if self.p:
             parts.append(
-                format_table(("test", "p"), [(self.name_test(name), f"{p:.4f}") for name, p in self.p.items()])
+                format_table(("test", "p"), [(self.name_test(name), format_p(p)) for name, p in self.p.items()])
             )
         for names in dict.fromkeys(tuple(row) for row in self.rows):
             rows = [row for row in self.rows if tuple(row) == names]
@@ -85,8 +87,6 @@ class ScoreReport:
         return "\n\n".join([*parts, *(f"Note: {note}." for note in self.notes)])
 
     def _score_table(self) -> str:
-        if self.curves is None:
-            return format_scores(list(self.scores.values()), digits=5)
         rows = [
             (name, f"{score.value:.5f}", format_interval(score.ci95, 5), self.count_of(name))
             for name, score in self.scores.items()
@@ -111,4 +111,9 @@ def as_sentences(warnings: Iterable[str]) -> tuple[str, ...]:
 def _cell(value: Any) -> str:
     if isinstance(value, dict):
         return f"{value['value']:.3f} [{value['ci95'][0]:.3f}, {value['ci95'][1]:.3f}]"
-    return f"{value:.4f}" if isinstance(value, float) else str(value)
+    return format_p(value) if isinstance(value, float) else str(value)
+
+
+def format_p(p: float) -> str:
+    """The only bare numbers of a report are p values; none of them is 0."""
+    return "< 0.0001" if p < 0.00005 else f"{p:.4f}"

@@ -39,7 +39,9 @@ class SharedImages:
     @property
     def notes(self) -> list[str]:
         """The share in common, where images are known."""
-        return [f"{self.share:.1%} of the images are the same, in {self.n_subtasks} subtasks"] * (self.by == "images")
+        return [f"{100 * (self.share or 0):.1f} % of the images are the same, in {self.n_subtasks} subtasks"] * (
+            self.by == "images"
+        )
 
     def values(self) -> dict[str, Any]:
         """As JSON has it."""
@@ -72,8 +74,18 @@ def share_images(model: Outcome, people: Outcome) -> SharedImages:
         reason = "the model's record does not name the images it saw (give features with the array `image`)"
         return SharedImages(None, "nothing", len(shared), reason)
     common = sum(len(model.images[name] & people.images[name]) for name in shared)
-    share = common / sum(min(len(model.images[name]), len(people.images[name])) for name in shared)
-    return SharedImages(share, "images", len(shared), f"{share:.1%} of the images are the same")
+    share = common / sum(_of_how_many(model, people, name) for name in shared)
+    return SharedImages(share, "images", len(shared), f"{100 * share:.1f} % of the images are the same")
+
+
+def _of_how_many(model: Outcome, people: Outcome, name: str) -> int:
+    """Images of a subtask that could be the same. A record of what was shown may lack some by chance, and a run's has all: what
+    people saw and a model did not have is another image."""
+    assert model.images is not None and people.images is not None
+    sizes = len(model.images[name]), len(people.images[name])
+    if model.whole == people.whole:
+        return max(sizes) if model.whole else min(sizes)
+    return sizes[0] if people.whole else sizes[1]
 
 
 def _by_object_names(own: set[str]) -> SharedImages:

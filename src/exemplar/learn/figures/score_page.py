@@ -13,7 +13,7 @@ from exemplar.learn.figures.curves import band, plot_learning, plot_tests
 from exemplar.learn.figures.individuals import plot_individuals
 from exemplar.learn.figures.subtasks import plot_agreement, plot_levels, plot_subtask_curves
 from exemplar.learn.measures.curves import Repeated
-from exemplar.learn.score_report import ScoreReport
+from exemplar.learn.score_report import ScoreReport, format_p
 from exemplar.learn.scores import learning_curve
 from exemplar.report.page import Chapter, Figure, write_page
 from exemplar.report.tables import Cell, Table, score_table
@@ -25,6 +25,7 @@ TITLES = {
     "learn compare": "Two who learned new objects",
     "learn human": "How people learned new objects",
 }
+LEVEL = 0.05  # below which p is told as a finding
 BANDS = "Bands and bars are 95 % intervals."
 
 
@@ -50,8 +51,8 @@ def score_figures(report: ScoreReport, names: Sequence[str]) -> dict[str, Figure
         )
         if report.phases:
             found["levels"] = Figure(
-                f"Early and late, on all subtasks and on quarters of them by how hard they are for {names[1]}; p that people "
-                f"learn as the learner does. {BANDS}",
+                "Early and late, on all subtasks and on quarters of them by how hard they are for people; p that people learn "
+                f"as the learner does. {BANDS}",
                 svg=plot_levels(report.phases, (names[0], names[1])),
             )
         if two:
@@ -84,9 +85,10 @@ def write_score_page(
     command: str,
     report: ScoreReport,
     figures: Mapping[str, Figure],
+    names: Sequence[str],
     made: Sequence[tuple[str, str]],
 ) -> Path:
-    """`index.html` in the folder."""
+    """`index.html` in the folder. names: of its one or two sides."""
     chapters = [
         Chapter("What was done" if command == "learn human" else "Both sides", figures=list(figures.values())),
         Chapter(
@@ -97,8 +99,8 @@ def write_score_page(
         ),
     ]
     return write_page(
-        folder / PAGE, TITLES[command], LEADS[command], chapters,
-        "report.json beside this page holds everything it says.", verdict=find_verdict(report), made=made,
+        folder / PAGE, TITLES[command], LEADS[command].format(*names), chapters,
+        "report.json beside this page holds everything it says.", verdict=find_verdict(report, names), made=made,
     )  # fmt: skip
 
 
@@ -122,27 +124,30 @@ NUMBERS = {
 }
 LEADS = {
     "learn score": "A learner's sessions against people's, in the same subtasks, scored by the same code.",
-    "learn compare": "Two records of the same experiment: where they differ, with tests of no difference.",
+    "learn compare": "Two records of one experiment, the first of {}, the second of {}: where they differ, with tests.",
     "learn human": "Accuracies, speed, what a perfect model and a guesser would score, and how individuals differ.",
 }
 
 
-def find_verdict(report: ScoreReport) -> str:
+def find_verdict(report: ScoreReport, names: Sequence[str] = ("The first", "the second")) -> str:
     """What was found, in a sentence."""
     if "root_mse_n" in report.scores and "null" in report.p:
         error, floor, p = report.scores["root_mse_n"], report.scores["root_noise_floor"], report.p["null"]
-        told = "is rejected" if p < 0.05 else "is not rejected"
+        told = "is rejected" if p < LEVEL else "is not rejected"
         return (
             f"The learner is {error.value:.3f} from people in accuracy (√MSE_n; the noise floor is {floor.value:.3f}), and "
             f"{told} as a model of them ({_say(p)})."
         )
     if "accuracy_difference" in report.scores:
         gap, p = report.scores["accuracy_difference"], report.p["accuracy_difference"]
-        more = "more" if gap.value >= 0 else "less"
-        return (
-            f"The first is {more} accurate than the second: first − second is {gap.value:+.3f} [{gap.ci95[0]:+.3f}, "
-            f"{gap.ci95[1]:+.3f}] ({_say(p)})."
-        )
+        if p >= LEVEL:
+            return (
+                f"{names[0]} and {names[1]} are not told apart by their accuracy: the first less the second is "
+                f"{gap.value:+.3f} [{gap.ci95[0]:+.3f}, {gap.ci95[1]:+.3f}] ({_say(p)})."
+            )
+        more, ends = ("more", gap.ci95) if gap.value >= 0 else ("less", (-gap.ci95[1], -gap.ci95[0]))
+        by = f"by {abs(gap.value):.3f} [{ends[0]:.3f}, {ends[1]:.3f}] ({_say(p)})"
+        return f"{names[0]} is {more} accurate than {names[1]}, {by}."
     if "accuracy" in report.scores and "root_mse_n" not in report.scores:
         overall = report.scores["accuracy"]
         return f"Over all trials {100 * overall.value:.1f} % were right [{overall.ci95[0]:.3f}, {overall.ci95[1]:.3f}]."
@@ -200,7 +205,7 @@ def _score_tables(report: ScoreReport) -> list[Table]:
 def _p_table(report: ScoreReport) -> list[Table]:
     if not report.p:
         return []
-    rows = [(report.name_test(name), Cell.of_number(p, f"{p:.4f}")) for name, p in report.p.items()]
+    rows = [(report.name_test(name), Cell.of_number(p, format_p(p))) for name, p in report.p.items()]
     return [Table(("test", "p"), rows)]
 
 
@@ -218,5 +223,5 @@ def _cell(value: Any) -> Cell:
         lo, hi = value["ci95"]
         return Cell(f"{value['value']:.3f}", value["value"], f"[{lo:.3f}, {hi:.3f}]", number=True)
     if isinstance(value, float):
-        return Cell.of_number(value, f"{value:.4f}")
+        return Cell.of_number(value, format_p(value))
     return Cell(str(value))

@@ -50,16 +50,16 @@ def plot_strong_tests(study: StudyResults, names: Mapping[str, str]) -> str:
     kind = np.array([name.split(" | ")[0] for name in study.tests])
     kinds = list(dict.fromkeys(kind.tolist()))
     strong = study["one_shot"][study.strong]
-    people = [study["people_one_shot"][kind == name].mean() for name in kinds]
-    reach = [
-        1.96 * np.sqrt(study["people_one_shot_variance"][kind == name].sum()) / (kind == name).sum() for name in kinds
-    ]
+    people = np.array([study["people_one_shot"][kind == name].mean() for name in kinds])
+    reach = np.array(
+        [1.96 * np.sqrt(study["people_one_shot_variance"][kind == name].sum()) / (kind == name).sum() for name in kinds]
+    )
     x = np.arange(len(kinds))
     with mpl.rc_context(PAPER):
         figure = Figure(figsize=(8.6, 3.8), layout="constrained")
         axes = figure.add_subplot()
         axes.bar(x - 0.2, people, 0.38, color=INK, alpha=0.75, label=study.who)
-        axes.errorbar(x - 0.2, people, reach, color="#333", linestyle="", capsize=3, linewidth=1)
+        axes.errorbar(x - 0.2, people, within(people, reach), color="#333", linestyle="", capsize=3, linewidth=1)
         each = np.array([[row[kind == name].mean() for name in kinds] for row in strong])
         axes.bar(x + 0.2, each.mean(axis=0), 0.38, color=ACCENT, alpha=0.75, label="strong baseline models, their mean")
         shift = np.linspace(-0.12, 0.12, len(each)) if len(each) > 1 else [0.0]
@@ -71,6 +71,11 @@ def plot_strong_tests(study: StudyResults, names: Mapping[str, str]) -> str:
         axes.set_xticks(x, [names.get(name, name).partition(" (")[0].replace(" in ", "\nin ") for name in kinds])
         figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", frameon=False, fontsize=9, ncols=3)
         return as_svg(figure)
+
+
+def within(accuracy: np.ndarray, reach: np.ndarray) -> np.ndarray:
+    """(2, n) how far intervals reach down and up: an accuracy is not above 1 or below 0."""
+    return np.stack([np.minimum(reach, accuracy), np.minimum(reach, 1 - accuracy)])
 
 
 def plot_model_levels(study: StudyResults) -> str:

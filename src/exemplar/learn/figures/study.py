@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from exemplar.files import whole_file
-from exemplar.learn.figures.strong import plot_model_levels, plot_strong_curves, plot_strong_tests
+from exemplar.learn.figures.strong import plot_model_levels, plot_strong_curves, plot_strong_tests, within
 from exemplar.learn.studies.study_results import StudyResults, load_populations, load_study_results
 from exemplar.report.figures import ACCENT, INK, QUIET, STYLE, as_svg
 
@@ -22,7 +22,6 @@ NETWORK_HUES = ("#1f5f9e", "#2e8b57", "#b8860b", "#8e44ad", "#0e8c8c", "#d6438a"
 N_NAMED = 12  # networks in a legend
 PAPER: Any = {**STYLE, "figure.facecolor": "white", "font.size": 10, "axes.titlesize": 10.5}
 SHADES = "viridis"  # low errors dark
-
 
 TRANSFORMATIONS: dict[str, str] = {
     "inplanetranslation": "shifted (half sides)", "backgrounds": "background (share)", "scale": "size (factor)",
@@ -128,6 +127,7 @@ def plot_consistency(study: StudyResults) -> str:
         if "people_accuracy" in study:
             (_, left, right), (_, low, high) = study["people_accuracy"], study["people_ceiling"]
             axes.add_patch(Rectangle((left, low), right - left, high - low, facecolor=INK, alpha=0.18, linewidth=0))
+            axes.autoscale_view()
         axes.set(xlabel="accuracy over all trials", ylabel="consistency over subtasks (Spearman)")
         box = f"box: 95 % of repeats of {study.who}" if "people_accuracy" in study else f"dashed: {study.who}"
         axes.set_title(f"{box}; {_marks(study)}", loc="left", color="#555")
@@ -168,8 +168,8 @@ def plot_profile(study: StudyResults) -> str:
             axes.plot(x, middle, color="#7d8ea5", linewidth=1.2, label="median model")
             axes.plot(x, shown[mine], color=ACCENT, label=name_shown)
             axes.errorbar(
-                x, people[mine], yerr=reach[mine], color=INK, marker="o", markersize=4, linestyle="", capsize=2,
-                label=study.who,
+                x, people[mine], yerr=within(people[mine], reach[mine]), color=INK, marker="o", markersize=4, linestyle="",
+                capsize=2, label=study.who,
             )  # fmt: skip
             axes.axhline(study.chance, color=QUIET, linewidth=0.8, linestyle="--")
             axes.set_title(TRANSFORMATIONS.get(name, name))

@@ -80,8 +80,8 @@ def find_verdict(scores: Sequence[Score]) -> str:
 
 def _people_verdict(scores: Sequence[Score]) -> str:
     """How near the best models come to people, and how many are rejected."""
-    best = min(score.value for score in scores if score.name == "strong_baseline_root_mse_n")
+    best = min((s for s in scores if s.name == "strong_baseline_root_mse_n"), key=lambda score: score.value)
     floor = next(score.value for score in scores if score.name == "root_noise_floor")
     rejected = next(s for s in scores if s.name == "models_rejected" and s.concept == "Experiment 1")
     share = f"{100 * rejected.value:.0f} % of {rejected.n} models are rejected as models of people"
-    return f"The best model is {best:.3f} from people (√MSE_n; the noise floor is {floor:.3f}); {share}."
+    return f"The best model ({best.label}) is {best.value:.3f} from people (√MSE_n; the noise floor is {floor:.3f}); {share}."

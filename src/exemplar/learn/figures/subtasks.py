@@ -5,6 +5,7 @@ from __future__ import annotations
 import matplotlib as mpl
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from exemplar.learn.measures.curves import Curves, Repeated
 from exemplar.learn.measures.phases import PhaseDifference
@@ -34,6 +35,7 @@ def plot_subtask_curves(curves: Curves, *, chance: float) -> str:
         axes.annotate("guessing", (curves.n_trials, chance), xytext=(-4, 4), textcoords="offset points",
                       color="#6a6a72", ha="right", fontsize=9)  # fmt: skip
         axes.set(xlabel="trial", ylabel="accuracy (moving mean of 5 trials)", ylim=(0, 1.02), xlim=(1, None))
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         axes.set_title(f"{len(order)} subtasks", loc="left")
         figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", frameon=False, ncols=1, fontsize=9)
         return as_svg(figure)

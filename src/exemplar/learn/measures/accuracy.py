@@ -39,9 +39,20 @@ def score_accuracy(side: Repeated, *, agent: str = "") -> dict[str, Score]:
     replicates["hardest_tenth"] = drawn.over_trials()[:, hardest].mean(axis=1)
     scores = {}
     for name, value in values.items():
-        around = stats.interval(replicates[name], value, n=side.n)
-        scores[name] = Score.of(name, around, agent=agent)
+        subtasks = hardest if name == "hardest_tenth" else np.arange(len(accuracy))
+        scores[name] = Score.of(name, accuracy_interval(replicates[name], value, side, subtasks), agent=agent)
     return scores
+
+
+def accuracy_interval(replicates: np.ndarray, value: float, side: Repeated, subtasks: np.ndarray) -> stats.Estimate:
+    """Of the accuracy in some subtasks, from its replicates. Where nobody made an error, or everyone only errors, no resample
+    does otherwise: then each session counts as one trial (Wilson's interval)."""
+    around = stats.interval(replicates, value, n=side.n)
+    if value not in (0.0, 1.0) or around.lo < around.hi:
+        return around
+    n = int(side.curves.n_sessions[subtasks].sum())
+    ends = stats.proportion(int(value) * n, n)
+    return stats.Estimate(value, ends.lo, ends.hi, side.n)
 
 
 def score_speed(side: Repeated, *, agent: str = "") -> dict[str, Score]:

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 from exemplar import stats
-from exemplar.learn.measures.accuracy import trial_windows
+from exemplar.learn.measures.accuracy import accuracy_interval, trial_windows
 from exemplar.learn.measures.curves import Behaviour, Repeated, same_subtasks
 from exemplar.learn.measures.moments import fit_lapse, moments_of
 from exemplar.learn.measures.phase_null import (
@@ -55,7 +55,7 @@ def compare_phases(
     people. lapsing: the model guesses on the share of trials that suits it best.
 
     p and the interval of a difference come from one simulation, in which people learn as the model does (`phase_null`), so that
-    an interval without 0 and p below .05 are the same thing.
+    an interval without 0 and p below .05 are the same thing; but where hardly any of those err, the interval is people's own.
     """
     same_subtasks(model.curves, people.curves)
     if not isinstance(model.learning, Behaviour):
@@ -82,9 +82,8 @@ def compare_phases(
     )
     alone = found if not lapsing else find_differences(people.learning, layout, mine, noise, spread, windows, False)
     p = _two_sided(found.scaled, null.scaled)
-    ends = np.quantile(null.scaled, (0.975, 0.025), axis=0)
-    around = np.clip(found.value - ends * found.error, -1, 1)
-    return _rows(found, around, p, _people_intervals(alone, layout, people.n), (model, people), again)
+    around = np.clip(found.value - _reach(null.scaled, layout) * found.error, -1, 1)
+    return _rows(found, around, p, _people_intervals(alone, layout, people.n), (model, people), (mine, again))
 
 
 def _without_test(model: Repeated, people: Repeated) -> list[PhaseDifference]:
@@ -134,18 +133,21 @@ def _rows(
     p: tuple[np.ndarray, np.ndarray],
     theirs: list[stats.Estimate],
     sides: tuple[Repeated, Repeated],
-    again: np.ndarray,
+    own: tuple[np.ndarray, np.ndarray],
 ) -> list[PhaseDifference]:
+    """own: the model's accuracies (subtasks, phases), and replicates of them, before it lapses."""
     model, people = sides
     chance, keep, groups = people.curves.chance, float(found.keep[0]), difficulty_groups(people)
     rows = []
     for number, (phase, level) in enumerate(product(PHASES, groups)):
-        drawn = chance + keep * (again[:, groups[level], PHASES.index(phase)].mean(axis=1) - chance)
+        mine, drawn = (part[..., groups[level], PHASES.index(phase)].mean(axis=-1) for part in own)
+        alone = accuracy_interval(drawn, float(mine), model, groups[level])
+        ends = [chance + keep * (end - chance) for end in (alone.lo, alone.hi)]
         rows.append(
             PhaseDifference(
                 phase=phase,
                 level=level,
-                model=stats.interval(drawn, found.own[number], n=model.n),
+                model=stats.Estimate(float(found.own[number]), ends[0], ends[1], model.n),
                 people=theirs[number],
                 difference=stats.Estimate(found.value[number], around[0, number], around[1, number], people.n),
                 p=float(p[0][number]),
@@ -155,10 +157,24 @@ def _rows(
     return rows
 
 
+def _reach(null: np.ndarray, layout: Layout) -> np.ndarray:
+    """(2, tests) quantiles of differences in standard errors, from a null distribution (replicates, tests). A model that makes
+    no errors draws people who make none either, which tells nothing of people who do: an end less than a standard error from
+    the middle is Student's t."""
+    low, middle, high = np.quantile(null, (0.025, 0.5, 0.975), axis=0)
+    far = _student(layout)
+    return np.stack([np.where(high - middle < 1, middle + far, high), np.where(middle - low < 1, middle - far, low)])
+
+
+def _student(layout: Layout) -> float:
+    """The 97.5 % quantile with as many degrees of freedom as people give."""
+    freedom = float((layout.n - 1).sum()) if layout.alone else layout.n_units - 1.0
+    return float(stdtrit(max(freedom, 1.0), 0.975))
+
+
 def _people_intervals(found: Differences, layout: Layout, n: int) -> list[stats.Estimate]:
     """Of people's accuracies, by Student's t; they have a width where nobody made an error, too."""
-    freedom = float((layout.n - 1).sum()) if layout.alone else layout.n_units - 1.0
-    reach = stdtrit(max(freedom, 1.0), 0.975) * np.sqrt(found.spread)
+    reach = _student(layout) * np.sqrt(found.spread)
     ends = np.clip([found.theirs - reach, found.theirs + reach], 0, 1).T
     return [stats.Estimate(value, lo, hi, n) for value, (lo, hi) in zip(found.theirs, ends, strict=True)]
 
