@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from lab_server import DRAWING, LEARNING, LINE, TURING, Person, client, serving, settings
+from lab_server import DRAWING, LEARNING, LINE, TOKEN, TURING, Person, client, serving, settings
 
 import exemplar as ex
 from exemplar.lab.bots import Http, InProcess, take_part
@@ -119,6 +119,29 @@ def test_drawings_become_images_where_they_were_drawn(tmp_path: Path) -> None:
     lines = (tmp_path / "people" / "strokes.ndjson").read_text().splitlines()
     assert json.loads(lines[0])["strokes"] == LINE["strokes"]
     assert len((tmp_path / "people" / "concepts.txt").read_text().split("\n")) == 3
+
+
+def test_the_experimenter_gets_codes_bonuses_and_what_was_asked(tmp_path: Path) -> None:
+    import pandas as pd
+
+    from exemplar.lab.exporting import write_export
+
+    paid = {
+        "bonus_each": 0.5,
+        "ask": [{"name": "age", "label": "Age"}, {"name": "hand", "label": "Hand"}],
+        "sessions": 1,
+    }
+    with client(settings(tmp_path, LEARNING | paid)) as lab:
+        ends = [Person(lab, "objects", asked={"age": age}).do_all(right=True)[-1] for age in ("33", "=1+1")]
+        Person(lab, "objects")  # who has done nothing yet
+        write_export(lab.app.state.lab, "objects", tmp_path / "people")
+        shown = lab.get("/api/experimenter/progress", headers={"Authorization": f"Bearer {TOKEN}"}).json()
+    people = pd.read_csv(tmp_path / "people" / "participants.csv", dtype=str, keep_default_na=False)
+    assert people["completion_code"].tolist() == [end["code"] for end in ends]
+    assert people["bonus"].astype(float).tolist() == [3.0, 3.0] and people["sessions"].tolist() == ["1", "1"]
+    assert people["asked_age"].tolist() == ["33", "'=1+1"]  # a formula would be run by a spreadsheet
+    assert people["asked_hand"].tolist() == ["", ""]
+    assert [one["code"] for one in shown["participants"]] == ["", ends[1]["code"], ends[0]["code"]]
 
 
 def test_an_excluded_participant_is_not_exported(tmp_path: Path) -> None:

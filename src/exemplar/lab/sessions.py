@@ -23,7 +23,10 @@ from exemplar.lab.pictures import Pictures
 from exemplar.lab.storage import PARTICIPANTS, SESSIONS, TRIALS, Storage
 
 PEOPLE = "people"
+MAIN = "main"  # the kind of session that is counterbalanced, and counted for quotas
 ACTIVE, FINISHED, REJECTED = "active", "finished", "rejected"
+ABANDONED_S = 3600.0  # after so long without a trial, a session that was begun no longer fills a place of its part
+UNKNOWN = "The server does not know you (any more): please begin again."
 LETTERS = "ACDEFGHJKLMNPQRTUVWXY34679"  # of completion codes: none that look alike
 
 
@@ -102,7 +105,7 @@ class Lab:
         with self.storage.reading() as connection:
             row = connection.execute(sa.select(*columns).where(PARTICIPANTS.c.token == _hash(token))).first()
         if row is None:
-            raise Refused(401, "The server does not know you (any more): please begin again.")
+            raise Refused(401, UNKNOWN)
         return Participant(*row)
 
     def claim(self, person: Participant, tab: str) -> dict[str, Any]:
@@ -110,13 +113,16 @@ class Lab:
         experiment = self.experiment(person.experiment)
         with self.storage.writing() as connection:
             self.storage.alone(connection, person.experiment)
+            here = PARTICIPANTS.update().where(PARTICIPANTS.c.id == person.id).values(last_seen=time.time())
+            if not connection.execute(here).rowcount:  # they withdrew a moment ago
+                raise Refused(401, UNKNOWN)
             rows = connection.execute(
                 sa.select(SESSIONS).where(SESSIONS.c.participant == person.id).order_by(SESSIONS.c.number)
             ).all()
             begun = next((row for row in rows if row.finished is None), None)
             if begun is not None:
                 connection.execute(SESSIONS.update().where(SESSIONS.c.id == begun.id).values(tab=tab))
-                return self._show(experiment, dict(begun._mapping))
+                return self._show(experiment, dict(begun._mapping), self._bonus(connection, person, experiment))
             bot = person.agent != PEOPLE  # whom nobody screens: how badly it does is what one wants to know
             done = [Done(row.kind, row.part, row.n_trials, row.n_trials if bot else row.n_correct) for row in rows]
             coming = experiment.choose_next(done)
@@ -141,7 +147,7 @@ class Lab:
                 "finished": None,
             }
             connection.execute(SESSIONS.insert().values(**row))
-            return self._show(experiment, row)
+            return self._show(experiment, row, self._bonus(connection, person, experiment))
 
     def answer(
         self, person: Participant, session: str, trial: int, tab: str, answer: Mapping[str, Any]
@@ -172,15 +178,9 @@ class Lab:
                     connection.execute(seen.values(last_seen=now))
             else:
                 self._explain(connection, session, trial, tab, text)
-            n_done, n_correct = connection.execute(
-                sa.select(SESSIONS.c.n_done, SESSIONS.c.n_correct).where(SESSIONS.c.id == session)
-            ).one()
-        return {
-            "accepted": True,
-            "next": n_done,
-            "finished": n_done == len(plan["trials"]),
-            "bonus": experiment.bonus(n_correct),
-        }
+            n_done = connection.execute(sa.select(SESSIONS.c.n_done).where(SESSIONS.c.id == session)).scalar_one()
+            bonus = self._bonus(connection, person, experiment)
+        return {"accepted": True, "next": n_done, "finished": n_done == len(plan["trials"]), "bonus": bonus}
 
     def withdraw(self, participant: str) -> None:
         """Everything of one participant goes."""
@@ -191,24 +191,29 @@ class Lab:
             gone = connection.execute(PARTICIPANTS.delete().where(PARTICIPANTS.c.id == participant)).rowcount
         if not gone:
             raise Refused(404, "There is no such participant.")
+        self.storage.wipe()
 
     def progress_of(self, person: Participant) -> dict[str, Any]:
+        done = sa.select(sa.func.count()).where(SESSIONS.c.participant == person.id, SESSIONS.c.finished.is_not(None))
         with self.storage.reading() as connection:
-            found = connection.execute(
-                sa.select(sa.func.count(), sa.func.coalesce(sa.func.sum(SESSIONS.c.n_correct), 0)).where(
-                    SESSIONS.c.participant == person.id, SESSIONS.c.finished.is_not(None)
-                )
-            ).one()
-        bonus = self.experiment(person.experiment).bonus(int(found[1]))
+            n_done = connection.execute(done).scalar_one()
+            bonus = self._bonus(connection, person, self.experiment(person.experiment))
         about = {"participant": person.id, "experiment": person.experiment, "state": person.state}
-        return about | {"sessions_done": int(found[0]), "bonus": bonus}
+        return about | {"sessions_done": n_done, "bonus": bonus}
 
     # Inside -------------------------------------------------------------------------------------------------------------
 
     def _plan(self, session: str) -> dict[str, Any]:
         return _read_plan(self, session)
 
-    def _show(self, experiment: Experiment, row: Mapping[str, Any]) -> dict[str, Any]:
+    def _bonus(self, connection: sa.Connection, person: Participant, experiment: Experiment) -> float | None:
+        """For every right choice of all their sessions; None where the experiment pays none."""
+        if experiment.bonus(0) is None:
+            return None
+        right = sa.select(sa.func.sum(SESSIONS.c.n_correct)).where(SESSIONS.c.participant == person.id)
+        return experiment.bonus(int(connection.execute(right).scalar() or 0))
+
+    def _show(self, experiment: Experiment, row: Mapping[str, Any], bonus: float | None) -> dict[str, Any]:
         plan = json.loads(row["plan"])
         shown = experiment.show_plan(plan, lambda name: self.pictures.address(experiment.name, name))
         kept = {key: row[key] for key in ("kind", "number", "n_trials")}
@@ -218,6 +223,7 @@ class Lab:
             **kept,
             "of": self._of(experiment),
             "next": row["n_done"],
+            "bonus": bonus,
             "plan": shown,
         }
 
@@ -232,7 +238,8 @@ class Lab:
         connection.execute(PARTICIPANTS.update().where(PARTICIPANTS.c.id == person.id).values(state=state))
         text = "That was all. Thank you for taking part!" if why is None else why.text
         result = "/api/me/result" if state == FINISHED and experiment.has_result else None
-        return {"state": state, "code": person.code, "text": text, "result": result}
+        bonus = self._bonus(connection, person, experiment)
+        return {"state": state, "code": person.code, "text": text, "result": result, "bonus": bonus}
 
     def _choose_part(
         self,
@@ -243,16 +250,17 @@ class Lab:
         experiment: Experiment,
         n: int,
     ) -> str | None:
-        """The part that fewest have begun, by lot among equals; a bot's follows from its seed alone. None if all are full."""
+        """The part that fewest have done or are doing, by lot among equals; a bot's follows from its seed alone. None if all
+        are full. Sessions that were begun and left do not count, or they would fill a part for ever."""
         order = seeds.rng("lab part", person.seed, n).permutation(len(parts))
-        if person.agent != PEOPLE or len(parts) == 1:
+        if person.agent != PEOPLE or kind != MAIN:
             return parts[int(order[0])]
         by_part = dict.fromkeys(parts, 0)
         found = connection.execute(
             sa.select(SESSIONS.c.part, sa.func.count())
             .join(PARTICIPANTS, PARTICIPANTS.c.id == SESSIONS.c.participant)
             .where(SESSIONS.c.experiment == person.experiment, SESSIONS.c.kind == kind)
-            .where(PARTICIPANTS.c.agent == PEOPLE, sa.not_(PARTICIPANTS.c.excluded))
+            .where(*counts_for_quota(time.time()))
             .group_by(SESSIONS.c.part)
         )
         by_part |= {part: int(count) for part, count in found if part in by_part}
@@ -263,7 +271,9 @@ class Lab:
     def _explain(self, connection: sa.Connection, session: str, trial: int, tab: str, text: str) -> None:
         """Why the trial was not taken: it is there already (then all is well), another tab has the session, or it comes too
         early."""
-        row = connection.execute(sa.select(SESSIONS.c.n_done, SESSIONS.c.tab).where(SESSIONS.c.id == session)).one()
+        row = connection.execute(sa.select(SESSIONS.c.n_done, SESSIONS.c.tab).where(SESSIONS.c.id == session)).first()
+        if row is None:  # they withdrew a moment ago
+            raise Refused(401, UNKNOWN)
         kept = connection.execute(
             sa.select(TRIALS.c.answer).where(TRIALS.c.session == session, TRIALS.c.trial == trial)
         ).scalar()
@@ -285,6 +295,12 @@ def _read_plan(lab: Lab, session: str) -> dict[str, Any]:
         raise Refused(404, "There is no such session.")
     plan: dict[str, Any] = json.loads(found)
     return plan
+
+
+def counts_for_quota(now: float) -> tuple[Any, ...]:
+    """Which sessions, joined with their participants, fill places: people's who are not excluded, done or being done."""
+    present = sa.or_(SESSIONS.c.finished.is_not(None), PARTICIPANTS.c.last_seen > now - ABANDONED_S)
+    return (PARTICIPANTS.c.agent == PEOPLE, sa.not_(PARTICIPANTS.c.excluded), present)
 
 
 def _hash(token: str) -> str:
