@@ -169,6 +169,16 @@ class LearningExperiment:
                 return drawn
         raise UserError(f"{self.name} has no image {name}.")
 
+    def list_tests(self) -> list[tuple[str, str, str]]:
+        """(image, object, test) of every image of the subtasks; test: "scale | 0.5", "" where it is not scored."""
+        stimuli = self._stimuli()
+        return [
+            (str(image), concept, str(test))
+            for subtask, images_of, tests_of in zip(stimuli.subtasks, stimuli.image, stimuli.test, strict=True)
+            for concept, row, tests in zip(subtask.split(","), images_of, tests_of, strict=True)
+            for image, test in zip(row, tests, strict=True)
+        ]
+
     def _stimuli(self) -> learn.Stimuli:
         return _load_stimuli(self.experiment, self.subtasks, self.images, self.seed)
 
