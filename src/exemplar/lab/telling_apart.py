@@ -11,6 +11,10 @@ from exemplar.answers import Answer, as_rows, format_scores
 from exemplar.errors import UserError
 from exemplar.records import Score, Scores, Trials
 
+MOST_SHARE = (
+    0.999  # where d′ ends: it has no limit, and no experiment of this kind can tell larger ones from each other
+)
+
 
 def score_turing(folder: Path) -> Answer:
     trials = Trials.load(folder)
@@ -34,35 +38,48 @@ def score_choices(trials: Trials) -> list[Score]:
 
 def score_agent(agent: str, right: np.ndarray, n: np.ndarray) -> list[Score]:
     """right, n: (participants,) right choices and choices about one agent."""
-    total, share = float(n.sum()), float(right.sum() / n.sum())
+    total = float(n.sum())
+    share = float(right.sum() / total)
     lo, hi = share_interval(right, n)
     count = len(n) if len(n) > 1 else int(total)
+    edge = max(1 / (2 * total), 1 - MOST_SHARE)  # as always or never right can be told from half a choice less or more
+    apparent = min(max(share, edge), 1 - edge)
     return [
         Score("told_apart", share, (lo, hi), count, agent=agent),
-        Score("d_prime", d_prime(share, total), (d_prime(lo, total), d_prime(hi, total)), count, agent=agent),
+        Score("d_prime", d_prime(apparent), (d_prime(lo), d_prime(hi)), count, agent=agent),
     ]
 
 
 def share_interval(right: np.ndarray, n: np.ndarray) -> tuple[float, float]:
-    """95 % interval of a share over participants who made different numbers of choices (Korn & Graubard 1998): Clopper and
-    Pearson's, with as many choices as they are worth where participants differ by more than chance makes them differ."""
-    total, share, k = float(n.sum()), float(right.sum() / n.sum()), len(n)
-    worth = total
+    """95 % interval of a share over participants who made different numbers of choices: `share_intervals` of one set."""
+    lo, hi = share_intervals(right[None], n)
+    return float(lo[0]), float(hi[0])
+
+
+def share_intervals(right: np.ndarray, n: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """95 % intervals of shares over participants (Korn & Graubard 1998): Clopper and Pearson's, with as many choices as they
+    are worth where participants differ by more than chance makes them differ.
+
+    right: (sets, participants) right choices; n: (participants,) choices. Returns lo, hi: (sets,).
+    """
+    total, k = float(n.sum()), len(n)
+    share = right.sum(axis=1) / total
+    worth = np.full(len(right), total)
     if k > 1:
-        between = (
-            k / (k - 1) * float(((right - share * n) ** 2).sum()) / total**2
-        )  # of the share, participants as units
-        worth = min(total, share * (1 - share) / between) if between > 0 else total
-        worth *= (
-            float(t.ppf(0.975, total - 1)) / float(t.ppf(0.975, k - 1))
-        ) ** 2  # few people tell little about others
+        # variance of the share, participants as units
+        between = k / (k - 1) * ((right - share[:, None] * n) ** 2).sum(axis=1) / total**2
+        differ = between > 0
+        worth[differ] = np.minimum(total, share[differ] * (1 - share[differ]) / between[differ])
+        # few people tell little about others
+        worth *= (float(t.ppf(0.975, total - 1)) / float(t.ppf(0.975, k - 1))) ** 2
     hits = share * worth
-    lo = float(beta.ppf(0.025, hits, worth - hits + 1)) if hits > 0 else 0.0
-    hi = float(beta.ppf(0.975, hits + 1, worth - hits)) if hits < worth else 1.0
+    none, all_ = share <= 0, share >= 1
+    misses = np.where(all_, 1.0, worth - hits)
+    lo = np.where(none, 0.0, beta.ppf(0.025, np.where(none, 1.0, hits), np.where(all_, 0.0, misses) + 1))
+    hi = np.where(all_, 1.0, beta.ppf(0.975, hits + 1, misses))
     return lo, hi
 
 
-def d_prime(share: float, n: float) -> float:
-    """Of a choice between two, √2 z(share), at most as large as half a choice from certainty allows."""
-    edge = 1 / (2 * n)
-    return float(np.sqrt(2) * norm.ppf(min(max(share, edge), 1 - edge)))
+def d_prime(share: float) -> float:
+    """Of a choice between two, √2 z(share), for shares up to MOST_SHARE: 4.37 stands for "this or more"."""
+    return float(np.sqrt(2) * norm.ppf(min(max(share, 1 - MOST_SHARE), MOST_SHARE)))
