@@ -20,7 +20,9 @@ N_SETS = 2000
 
 
 def coverage_result(run: Run, seed: int) -> Scores:
-    return Scores.collect(list(simulate(seed, N_SETS)))
+    scores = Scores.collect(list(simulate(seed, N_SETS)))
+    run.save(scores)
+    return scores
 
 
 def simulate(seed: int, n_sets: int) -> Iterator[Score]:
