@@ -116,6 +116,8 @@ def test_object_learning(lab, browser, hand):
     kept = newest(lab, "objects")
     assert [answer["choice"] for answer in kept.answer] == first + second
     assert kept.trial.tolist() == 2 * list(range(6))
+    n_right = sum(one["choice"] == plan["right"] for one, plan in zip(kept.answer, kept.planned, strict=True))
+    page.get_by_text(f"Bonus: ${0.01 * n_right:.2f}").wait_for()  # of both sessions, though the page was loaded again
     for answer in kept.answer:
         assert answer["timed_out"] is False and answer["reaction_time_ms"] > 0
         assert (

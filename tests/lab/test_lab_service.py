@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 from lab_server import DRAWING, LEARNING, RIGHT, TOKEN, TURING, Person, client, settings
 from postgres import postgres
 
@@ -177,6 +179,22 @@ def test_a_database_that_is_read_only_can_be_exported_and_refuses_answers(tmp_pa
     assert said.code == 0, said.err
     said = exemplar("lab", "delete", person.name, "--database", address)
     assert said.code == 2 and "readonly" in said.err and said.err.count("\n") == 1
+
+
+def test_threads_that_write_at_once_stand_in_line(tmp_path: Path) -> None:
+    """SQLite's own waiting sleeps longer and longer, which is where the slowest answers came from: here it does not wait."""
+    storage = open_storage(tmp_path / "lab.sqlite")
+    sa.event.listen(storage.engine, "connect", lambda connection, _: connection.execute("PRAGMA busy_timeout = 0"))
+    storage.engine.dispose()
+
+    def write(name: str) -> None:
+        for number in range(20):
+            storage.set_setting(name, str(number))
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(write, "abcdefgh"))
+    assert [storage.read_setting(name) for name in "abcdefgh"] == ["19"] * 8
+    storage.close()
 
 
 def test_two_requests_at_the_same_instant_are_no_error_of_the_server(tmp_path: Path) -> None:

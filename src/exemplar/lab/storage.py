@@ -7,6 +7,7 @@ process holds anything that is not here: several may serve one database.
 from __future__ import annotations
 
 import sqlite3
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -93,6 +94,8 @@ class Storage:
     def __init__(self, url: str) -> None:
         self.url = url
         self.sqlite = url.startswith("sqlite")
+        # SQLite makes writers wait by sleeping longer and longer: threads of one process stand in line instead
+        self.line = threading.Lock()
         options: dict[str, Any] = {"pool_pre_ping": True}
         if self.sqlite:
             options = {"connect_args": {"check_same_thread": False}}
@@ -121,11 +124,23 @@ class Storage:
     def writing(self) -> Iterator[sa.Connection]:
         """A transaction that is committed at the end, or not at all. In SQLite it has the only right to write from its
         beginning, so that what it reads still holds when it writes."""
-        with self._busy_errors(), self.engine.connect() as connection:
+        with self._my_turn(), self._busy_errors(), self.engine.connect() as connection:
             if self.sqlite:
                 connection.exec_driver_sql("BEGIN IMMEDIATE")
             yield connection
             connection.commit()
+
+    @contextmanager
+    def _my_turn(self) -> Iterator[None]:
+        if not self.sqlite:
+            yield
+            return
+        if not self.line.acquire(timeout=WAIT_MS / 1000):
+            raise DatabaseBusy("Too many requests wait for the database.")
+        try:
+            yield
+        finally:
+            self.line.release()
 
     def alone(self, connection: sa.Connection, name: str) -> None:
         """Until the transaction ends, nobody else is inside one that asked for the same name (SQLite: nobody else writes)."""
