@@ -65,6 +65,7 @@ class RunningLab:
     def start(self) -> None:
         words = ["lab", "serve", "--port", self.port, "--database", self.folder / "lab.sqlite", "--token", TOKEN]
         words += ["--experiments", self.folder / "experiments.json", "--simulation", "--requests", 0]
+        words += ["--no-draw-ahead"]  # a thousand images, of which a test shows ten
         code = "from exemplar.cli import main; main()"
         log = self.folder / "server.log"
         with log.open("w", encoding="utf-8") as out:

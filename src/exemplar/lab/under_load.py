@@ -30,7 +30,7 @@ from exemplar.lab.load_client import Browser, Call, Servers
 from exemplar.lab.server import LabSettings, open_lab
 from exemplar.lab.storage import SESSIONS, TRIALS
 
-START_S = 90.0  # how long a server may take until it answers
+START_S = 600.0  # how long a server may take until it answers: on a busy machine starting takes long
 CODE = "from exemplar.cli import main; import sys; sys.argv[0] = 'exemplar'; main()"
 
 
