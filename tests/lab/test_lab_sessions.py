@@ -133,7 +133,7 @@ def test_a_session_that_was_begun_and_left_does_not_fill_a_part(
         left = Person(lab, "objects")
         session = left.claim()["session"]
         assert Person(lab, "objects").claim()["state"] == "finished"  # full, as long as they may come back
-        monkeypatch.setattr("exemplar.lab.sessions.ABANDONED_S", -1.0)
+        monkeypatch.setattr("exemplar.lab.counterbalancing.ABANDONED_S", -1.0)
         assert Person(lab, "objects").do_all(right=True)[0]["state"] == "session"
         assert left.claim()["session"] == session  # who comes back goes on all the same
 

@@ -12,7 +12,8 @@ from fastapi import APIRouter, Form, Request, Response
 from fastapi.responses import RedirectResponse
 
 import exemplar
-from exemplar.lab.sessions import ACTIVE, PEOPLE, Lab, Refused, counts_for_quota
+from exemplar.lab.counterbalancing import PEOPLE, counts_for_quota
+from exemplar.lab.sessions import ACTIVE, Lab, Refused
 from exemplar.lab.storage import PARTICIPANTS, SESSIONS
 
 ROUTES = APIRouter()

@@ -18,14 +18,12 @@ import sqlalchemy as sa
 
 from exemplar import seeds
 from exemplar.errors import UserError, unknown
+from exemplar.lab.counterbalancing import PEOPLE, choose_part
 from exemplar.lab.experiments.protocol import Done, Experiment, Rejected
 from exemplar.lab.pictures import Pictures
 from exemplar.lab.storage import PARTICIPANTS, SESSIONS, TRIALS, Storage
 
-PEOPLE = "people"
-MAIN = "main"  # the kind of session that is counterbalanced, and counted for quotas
 ACTIVE, FINISHED, REJECTED = "active", "finished", "rejected"
-ABANDONED_S = 3600.0  # after so long without a trial, a session that was begun no longer fills a place of its part
 UNKNOWN = "The server does not know you (any more): please begin again."
 LETTERS = "ACDEFGHJKLMNPQRTUVWXY34679"  # of completion codes: none that look alike
 
@@ -128,7 +126,7 @@ class Lab:
             coming = experiment.choose_next(done)
             if coming is None or isinstance(coming, Rejected):
                 return self._end(connection, person, coming, experiment)
-            part = self._choose_part(connection, person, coming.kind, coming.parts, experiment, len(rows))
+            part = choose_part(connection, person, coming, experiment, len(rows))
             if part is None:
                 return self._end(connection, person, None, experiment)
             number = len(rows) + 1
@@ -241,33 +239,6 @@ class Lab:
         bonus = self._bonus(connection, person, experiment)
         return {"state": state, "code": person.code, "text": text, "result": result, "bonus": bonus}
 
-    def _choose_part(
-        self,
-        connection: sa.Connection,
-        person: Participant,
-        kind: str,
-        parts: tuple[str, ...],
-        experiment: Experiment,
-        n: int,
-    ) -> str | None:
-        """The part that fewest have done or are doing, by lot among equals; a bot's follows from its seed alone. None if all
-        are full. Sessions that were begun and left do not count, or they would fill a part for ever."""
-        order = seeds.rng("lab part", person.seed, n).permutation(len(parts))
-        if person.agent != PEOPLE or kind != MAIN:
-            return parts[int(order[0])]
-        by_part = dict.fromkeys(parts, 0)
-        found = connection.execute(
-            sa.select(SESSIONS.c.part, sa.func.count())
-            .join(PARTICIPANTS, PARTICIPANTS.c.id == SESSIONS.c.participant)
-            .where(SESSIONS.c.experiment == person.experiment, SESSIONS.c.kind == kind)
-            .where(*counts_for_quota(time.time()))
-            .group_by(SESSIONS.c.part)
-        )
-        by_part |= {part: int(count) for part, count in found if part in by_part}
-        quota = experiment.quota()
-        open_parts = [parts[int(k)] for k in order if quota is None or by_part[parts[int(k)]] < quota]
-        return min(open_parts, key=lambda part: by_part[part]) if open_parts else None
-
     def _explain(self, connection: sa.Connection, session: str, trial: int, tab: str, text: str) -> None:
         """Why the trial was not taken: it is there already (then all is well), another tab has the session, or it comes too
         early."""
@@ -295,12 +266,6 @@ def _read_plan(lab: Lab, session: str) -> dict[str, Any]:
         raise Refused(404, "There is no such session.")
     plan: dict[str, Any] = json.loads(found)
     return plan
-
-
-def counts_for_quota(now: float) -> tuple[Any, ...]:
-    """Which sessions, joined with their participants, fill places: people's who are not excluded, done or being done."""
-    present = sa.or_(SESSIONS.c.finished.is_not(None), PARTICIPANTS.c.last_seen > now - ABANDONED_S)
-    return (PARTICIPANTS.c.agent == PEOPLE, sa.not_(PARTICIPANTS.c.excluded), present)
 
 
 def _hash(token: str) -> str:
