@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from exemplar import UserError
-from exemplar.lab.studies.turing_coverage import CHOICES, PEOPLE, SHARES, intervals, sample_right, simulate
+from exemplar.lab.studies.turing_coverage import PEOPLE, SHARES, intervals, sample_right, simulate
 from exemplar.lab.telling_apart import d_prime, score_agent, score_choices, share_of_right
 from exemplar.records import Trials
 
@@ -96,7 +96,7 @@ def test_intervals_cover_the_truth() -> None:
 
 def test_the_study_says_how_often_both_hold_the_truth() -> None:
     found = {(score.name, score.agent): score.value for score in simulate(0, 20)}
-    assert len(found) == 2 * len(PEOPLE) * len(CHOICES) * len(SHARES)
+    assert len(found) == 2 * len(PEOPLE) * len(SHARES)
     for (name, agent), value in found.items():
         if name == "coverage_of_told_apart":  # what holds the share holds d′; more does so where d′ ends
             assert value <= found["coverage_of_d_prime", agent] <= 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 
 import numpy as np
@@ -26,23 +27,21 @@ def coverage_result(run: Run, seed: int) -> Scores:
 
 
 def simulate(seed: int, n_sets: int) -> Iterator[Score]:
-    """For each number of people, of choices and truth the spread in which fewest intervals hold it; for one person, who speaks
-    of nobody else, no spread."""
+    """For each number of people and truth the number of choices and the spread in which fewest intervals hold it; one person,
+    who speaks of nobody else, has no spread."""
     for people in PEOPLE:
-        for choices in CHOICES:
-            for share in SHARES:
-                told, sensitivity = [], []
-                for spread in SPREADS if people > 1 else (0.0,):
-                    rng = seeds.rng("turing coverage", seed, people, choices, share, spread)
-                    lo, hi = intervals(sample_right(n_sets, people, choices, share, spread, rng), choices)
-                    told.append(int(((lo <= share) & (share <= hi)).sum()))
-                    # d′ grows with the share up to where it ends
-                    low, truth, high = (np.clip(one, 1 - MOST_SHARE, MOST_SHARE) for one in (lo, share, hi))
-                    sensitivity.append(int(((low <= truth) & (truth <= high)).sum()))
-                who = f"{people} people" if people > 1 else "1 person"
-                agent = f"{who}, {choices} choices each, truth {share:g}"
-                yield Score.of("coverage_of_told_apart", stats.proportion(min(told), n_sets), agent=agent)
-                yield Score.of("coverage_of_d_prime", stats.proportion(min(sensitivity), n_sets), agent=agent)
+        for share in SHARES:
+            told, sensitivity = [], []
+            for choices, spread in itertools.product(CHOICES, SPREADS if people > 1 else (0.0,)):
+                rng = seeds.rng("turing coverage", seed, people, choices, share, spread)
+                lo, hi = intervals(sample_right(n_sets, people, choices, share, spread, rng), choices)
+                told.append(int(((lo <= share) & (share <= hi)).sum()))
+                # d′ grows with the share up to where it ends
+                low, truth, high = (np.clip(one, 1 - MOST_SHARE, MOST_SHARE) for one in (lo, share, hi))
+                sensitivity.append(int(((low <= truth) & (truth <= high)).sum()))
+            agent = f"{people} people, truth {share:g}" if people > 1 else f"1 person, truth {share:g}"
+            yield Score.of("coverage_of_told_apart", stats.proportion(min(told), n_sets), agent=agent)
+            yield Score.of("coverage_of_d_prime", stats.proportion(min(sensitivity), n_sets), agent=agent)
 
 
 def intervals(right: np.ndarray, choices: int) -> tuple[np.ndarray, np.ndarray]:
@@ -70,7 +69,8 @@ def sample_right(
 KEPT = KeptResult(
     title="How often the intervals of a Turing test hold the truth",
     text="Judges whose own shares of right choices vary by 0, .05 or .1 (standard deviation of a beta distribution) around a "
-    "known truth, 2,000 sets of judges in each cell; shown is the spread in which fewest intervals hold it. With one judge "
+    "known truth, with 10, 20 or 100 choices each, 2,000 sets of judges in each cell; shown is the cell of a row in which fewest "
+    "intervals hold the truth. With one judge "
     "choices are all there is, and the interval speaks of this judge only. Near 1 nearly all judges are always right and a "
     "few are not, and a handful of judges rarely shows one of them: the interval reckons with one judge who was not asked "
     "(`exemplar.stats.mean_share`), and is wide for it. d′ grows with the share, so it is held as often; it ends at 4.37 (99.9 "
