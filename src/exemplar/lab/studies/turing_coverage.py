@@ -70,7 +70,8 @@ KEPT = KeptResult(
     title="How often the intervals of a Turing test hold the truth",
     text="Judges whose own shares of right choices vary by 0, .05 or .1 (standard deviation of a beta distribution) around a "
     "known truth, with 10, 20 or 100 choices each, 2,000 sets of judges in each cell; shown is the cell of a row in which "
-    "fewest intervals hold the truth. With one judge choices are all there is, and the interval speaks of this judge only. Near 1 nearly all judges are always right and a "
+    "fewest intervals hold the truth. With one judge choices are all there is, and the interval speaks of "
+    "this judge only. Near 1 nearly all judges are always right and a "
     "few are not, and a handful of judges rarely shows one of them: the interval reckons with one judge who was not asked "
     "(`exemplar.stats.mean_share`), and is wide for it. d′ grows with the share, so it is held as often; it ends at 4.37 (99.9 "
     "% right), which stands for this or more.",
