@@ -58,6 +58,8 @@ def hold(route: Route) -> None:
     said = answer.json()
     if "timing" in said.get("plan", {}):
         said["plan"]["timing"] |= {"image_ms": LONG_MS, "right_ms": LONG_MS, "wrong_ms": LONG_MS}
+        for number, trial in enumerate(said["plan"]["trials"]):
+            trial["right"] = number % 2  # so that F is right once, and wrong once
     route.fulfill(response=answer, json=said)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import socket
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -13,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from exemplar.lab.under_load import find_port
+
 
 @contextmanager
 def postgres() -> Iterator[str]:
@@ -20,9 +21,7 @@ def postgres() -> Iterator[str]:
     if not shutil.which("initdb") or not shutil.which("pg_ctl"):
         pytest.skip("PostgreSQL's initdb and pg_ctl are not on this machine")
     user = ["runuser", "-u", "postgres", "--"] if os.geteuid() == 0 else []
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = find_port()
     with tempfile.TemporaryDirectory(prefix="pg") as name:
         place = Path(name)
         if user:

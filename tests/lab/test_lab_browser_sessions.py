@@ -116,6 +116,8 @@ def test_object_learning(lab, browser, hand):
     kept = newest(lab, "objects")
     assert [answer["choice"] for answer in kept.answer] == first + second
     assert kept.trial.tolist() == 2 * list(range(6))
+    n_right = sum(one["choice"] == plan["right"] for one, plan in zip(kept.answer, kept.planned, strict=True))
+    page.get_by_text(f"Bonus: ${0.01 * n_right:.2f}").wait_for()  # of both sessions, though the page was loaded again
     for answer in kept.answer:
         assert answer["timed_out"] is False and answer["reaction_time_ms"] > 0
         assert (
@@ -130,7 +132,7 @@ def test_object_learning(lab, browser, hand):
 
 def test_a_choice_that_is_not_made_is_a_time_out(lab, browser):
     page = open_page(browser)
-    page.route("**/api/sessions", shorten_limit)
+    page.clock.install()
     page.goto(f"{lab.url}/take/objects")
     page.get_by_label("I agree to take part").check()
     press(page, "Take part")
@@ -138,6 +140,9 @@ def test_a_choice_that_is_not_made_is_a_time_out(lab, browser):
         press(page, label)
     page.keyboard.press("Space")
     page.locator(".circle").first.wait_for()
+    page.clock.fast_forward(1000 * (LEARNING["limit_s"] - 60))
+    assert page.locator(".circle").first.is_visible()
+    page.clock.fast_forward(60_000)
     page.locator(".fixation").wait_for()  # back at the start screen
     assert page.locator(".mark svg").count() == 0
     learn(page, [1, 1, 1, 1, 1])
@@ -149,14 +154,6 @@ def test_a_choice_that_is_not_made_is_a_time_out(lab, browser):
     assert (answers[0]["choice"], answers[0]["timed_out"], answers[0]["reaction_time_ms"]) == (None, True, None)
     assert [answer["choice"] for answer in answers[1:6]] == [1] * 5
     page.context.close()
-
-
-def shorten_limit(route):
-    answer = route.fetch()
-    said = answer.json()
-    if "plan" in said:
-        said["plan"]["timing"]["limit_ms"] = 1500
-    route.fulfill(response=answer, json=said)
 
 
 @pytest.mark.parametrize("device", ["mouse", "touch"])
@@ -242,11 +239,14 @@ def test_a_second_finger_draws_nothing(lab, browser):
 
 def test_drawing_a_word_ends_with_its_time(lab, browser):
     page = open_page(browser)
+    page.clock.install()
     consent(page, lab, "quick")
     press(page, "Start")
     heading(page, "Draw: ")
+    page.clock.fast_forward(1000 * QUICK["limit_s"])
     page.get_by_text("Drawing 2 of 2").wait_for()  # nothing was drawn in time
     draw_with_mouse(page, LINE)
+    page.clock.fast_forward(1000 * QUICK["limit_s"])
     code_of(page)
     first, second = newest(lab, "quick").answer
     assert first["timed_out"] and first["strokes"] == []

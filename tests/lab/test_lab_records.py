@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from lab_server import DRAWING, LEARNING, LINE, TURING, Person, client, serving, settings
+from lab_server import DRAWING, LEARNING, LINE, TOKEN, TURING, Person, client, serving, settings
 
 import exemplar as ex
 from exemplar.lab.bots import Http, InProcess, take_part
@@ -78,6 +78,43 @@ def test_what_people_did_is_scored_by_learn_without_conversion(tmp_path: Path, e
     assert scored.code == 0, scored.err
 
 
+def one_view(folder: Path, n: int) -> Path:
+    """n bots do Experiment 2; the folder of their records."""
+    given = LEARNING | {"experiment": 2, "subtasks": 2, "sessions": 2}
+    (folder / "mine.json").write_text(json.dumps([given]))
+    ex.lab.simulate("objects", agent="prototype", n=n, experiments=folder / "mine.json", out=folder / "people")
+    return folder / "people"
+
+
+def test_the_export_of_experiment_2_tells_which_test_an_image_belongs_to(tmp_path: Path) -> None:
+    folder = one_view(tmp_path, 1)
+    trials = Trials.load(folder).frame
+    first = trials[trials["session"] == trials["session"].iloc[0]]
+    assert np.flatnonzero(first["phase"] == "catch").tolist() == [14, 19] and (first["phase"] == "test").sum() == 8
+    stimuli = ex.learn.built_in_stimuli(2, ex.images.ObjectsConfig(4))
+    test_of = dict(zip(stimuli.image.ravel().tolist(), stimuli.test.ravel().tolist(), strict=True))
+    metadata = ex.learn.load_images(folder, "oneshot")
+    told = dict(zip(metadata.image.tolist(), metadata.test.tolist(), strict=True))
+    assert set(told) == set(trials["stimulus"].astype(str))
+    for image, test in told.items():
+        kind = "original" if image in stimuli.image[:, :, 0] else "combinednat"  # neither is scored
+        assert test == test_of[image] or (not test_of[image] and test.startswith(kind))
+    assert ex.learn.load_outcome(folder).experiment == 2
+
+
+@pytest.mark.long
+def test_what_was_done_after_one_view_is_scored_without_conversion(tmp_path: Path, exemplar: Any) -> None:
+    people = one_view(tmp_path, 60)
+    stimuli = ex.learn.built_in_stimuli(2, ex.images.ObjectsConfig(4))
+    x = np.random.default_rng(0).standard_normal((*stimuli.shape, 8)) + 2 * np.eye(8)[:2, None]
+    np.savez(tmp_path / "f.npz", features=x, image=stimuli.image, subtask=np.array(stimuli.subtasks), test=stimuli.test)
+    words = ("--features", tmp_path / "f.npz", "--sessions", "100", "--experiment", "2", "--out", tmp_path / "model")
+    model = exemplar("learn", "run", *words)
+    assert model.code == 0, model.err
+    scored = exemplar("learn", "score", tmp_path / "model", "--people", people, "--json")
+    assert scored.code == 0, scored.err
+
+
 def test_a_time_out_is_an_error_without_a_choice(tmp_path: Path) -> None:
     from exemplar.lab.exporting import write_export
 
@@ -119,6 +156,29 @@ def test_drawings_become_images_where_they_were_drawn(tmp_path: Path) -> None:
     lines = (tmp_path / "people" / "strokes.ndjson").read_text().splitlines()
     assert json.loads(lines[0])["strokes"] == LINE["strokes"]
     assert len((tmp_path / "people" / "concepts.txt").read_text().split("\n")) == 3
+
+
+def test_the_experimenter_gets_codes_bonuses_and_what_was_asked(tmp_path: Path) -> None:
+    import pandas as pd
+
+    from exemplar.lab.exporting import write_export
+
+    paid = {
+        "bonus_each": 0.5,
+        "ask": [{"name": "age", "label": "Age"}, {"name": "hand", "label": "Hand"}],
+        "sessions": 1,
+    }
+    with client(settings(tmp_path, LEARNING | paid)) as lab:
+        ends = [Person(lab, "objects", asked={"age": age}).do_all(right=True)[-1] for age in ("33", "=1+1")]
+        Person(lab, "objects")  # who has done nothing yet
+        write_export(lab.app.state.lab, "objects", tmp_path / "people")
+        shown = lab.get("/api/experimenter/progress", headers={"Authorization": f"Bearer {TOKEN}"}).json()
+    people = pd.read_csv(tmp_path / "people" / "participants.csv", dtype=str, keep_default_na=False)
+    assert people["completion_code"].tolist() == [end["code"] for end in ends]
+    assert people["bonus"].astype(float).tolist() == [3.0, 3.0] and people["sessions"].tolist() == ["1", "1"]
+    assert people["asked_age"].tolist() == ["33", "'=1+1"]  # a formula would be run by a spreadsheet
+    assert people["asked_hand"].tolist() == ["", ""]
+    assert [one["code"] for one in shown["participants"]] == ["", ends[1]["code"], ends[0]["code"]]
 
 
 def test_an_excluded_participant_is_not_exported(tmp_path: Path) -> None:

@@ -126,9 +126,19 @@ def test_an_image_is_the_same_drawn_and_read_again(lab: Any, tmp_path: Path) -> 
     assert lab.get(address).content == drawn.content
 
 
+def test_images_are_drawn_ahead_until_the_server_is_gone(tmp_path: Path) -> None:
+    with client(settings(tmp_path, LEARNING)) as lab:
+        pictures = lab.app.state.lab.pictures
+        left = iter([True, True, False])
+        pictures.draw_all(lambda: next(left))
+        drawn = {path.stem for path in tmp_path.rglob("*.png")}
+        assert drawn == set(list(pictures.where)[:2])
+
+
 def test_every_answer_has_safe_headers(lab: Any) -> None:
     for path in ("/", "/api/me", "/nothing", "/take/objects"):
         headers = lab.get(path).headers
         assert "default-src 'self'" in headers["content-security-policy"] and headers["x-frame-options"] == "DENY"
         assert headers["x-content-type-options"] == "nosniff" and headers["cache-control"] == "no-store"
-        assert "server" not in headers
+        assert "server" not in headers and "strict-transport-security" not in headers
+    assert "strict-transport-security" in lab.get("https://testserver/").headers

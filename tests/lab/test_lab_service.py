@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 from lab_server import DRAWING, LEARNING, RIGHT, TOKEN, TURING, Person, client, settings
 from postgres import postgres
 
 from exemplar import UserError
-from exemplar.lab.storage import open_storage
-from exemplar.lab.under_load import LoadConfig, run_load
+from exemplar.lab.serving import remember_experiments
+from exemplar.lab.storage import SETTINGS as TABLE
+from exemplar.lab.storage import DatabaseBusy, open_storage
+from exemplar.lab.under_load import LoadConfig, everyone, find_port, run_load
 
 
 def check(config: LoadConfig) -> None:
@@ -112,7 +117,17 @@ SETTINGS = {
     "no list": ('{"a": 1}', "a list of experiments"),
     "no JSON": ("no", "no JSON file"),
     "no such type": ('[{"type": "dancing"}]', "type of experiment 'dancing'"),
-    "a bonus in words": ('[{"type": "learning", "bonus_each": "much"}]', "must be a number"),
+    "a bonus in words": ('[{"type": "learning", "bonus_each": "much"}]', "bonus_each must be a number"),
+    "a quota of none": ('[{"type": "learning", "wanted": 0}]', "wanted must be at least 1"),
+    "text for a number": ('[{"type": "learning", "trials": "100"}]', 'trials must be a whole number, got "100"'),
+    "more trials than images": ('[{"type": "learning", "trials": 500}]', "as many images of each object"),
+    "questions without names": ('[{"type": "turing", "ask": [{"label": "Age?"}]}]', "ask is a list of"),
+    "one question twice": (
+        '[{"type": "turing", "ask": [{"name": "a", "label": "A"}, {"name": "a", "label": "B"}]}]',
+        "names of its own",
+    ),
+    "nobody to judge": ('[{"type": "turing", "agents": ["nobody"]}]', "there is no agent 'nobody'"),
+    "what no one sets": ('[{"type": "learning", "has_result": true}]', "no setting 'has_result'"),
     "too many concepts": ('[{"type": "drawing", "concepts": 900}]', "ask for fewer"),
 }
 
@@ -131,6 +146,86 @@ def test_settings_that_are_wrong_are_said_before_serving(
     said = exemplar("lab", "serve", "--experiments", "mine.json", "--no-draw-ahead", cwd=tmp_path)
     assert said.code == 2 and sentence in said.err, said.err
     assert [path.name for path in tmp_path.iterdir()] == ["mine.json"]
+
+
+def test_commands_know_the_experiments_as_they_were_served(tmp_path: Path, exemplar: Any) -> None:
+    mine = LEARNING | {"name": "mine"}
+    with client(settings(tmp_path, mine)) as lab:
+        Person(lab, "mine").do_all(right=True)
+        remember_experiments(lab.app.state.lab.storage, [mine])
+        with pytest.raises(UserError, match=r"participants of mine, whose seed was 0 and would be 1"):
+            remember_experiments(lab.app.state.lab.storage, [mine | {"seed": 1}])
+        remember_experiments(lab.app.state.lab.storage, [TURING])  # another one; mine is kept for those who took part
+    said = exemplar("lab", "export", "mine", "--out", "people", cwd=tmp_path)
+    assert said.code == 0, said.err
+    assert (tmp_path / "people" / "trials.parquet").is_file()
+    assert "mine" in exemplar("lab", "participants", cwd=tmp_path).out
+
+
+def test_a_database_that_is_read_only_can_be_exported_and_refuses_answers(tmp_path: Path, exemplar: Any) -> None:
+    with client(settings(tmp_path, LEARNING)) as lab:
+        Person(lab, "objects").do_all(right=True)
+        person = Person(lab, "objects")
+        session = person.claim()["session"]
+        remember_experiments(lab.app.state.lab.storage, [LEARNING])
+    address = f"sqlite:///file:{tmp_path / 'lab.sqlite'}?mode=ro&uri=true"
+    with client(settings(tmp_path, LEARNING, database=address)) as lab:
+        refused = lab.post(
+            "/api/trials", headers=person.headers, json={"session": session, "trial": 0, "tab": "tab1", "answer": RIGHT}
+        )
+        assert refused.status_code == 503 and "readonly" in refused.json()["error"]
+        assert lab.get("/").status_code == 200
+    said = exemplar("lab", "export", "objects", "--out", tmp_path / "people", "--database", address)
+    assert said.code == 0, said.err
+    said = exemplar("lab", "delete", person.name, "--database", address)
+    assert said.code == 2 and "readonly" in said.err and said.err.count("\n") == 1
+
+
+def test_threads_that_write_at_once_stand_in_line(tmp_path: Path) -> None:
+    """SQLite's own waiting sleeps longer and longer, which is where the slowest answers came from: here it does not wait."""
+    storage = open_storage(tmp_path / "lab.sqlite")
+    sa.event.listen(storage.engine, "connect", lambda connection, _: connection.execute("PRAGMA busy_timeout = 0"))
+    storage.engine.dispose()
+
+    def write(name: str) -> None:
+        for number in range(20):
+            storage.set_setting(name, str(number))
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(write, "abcdefgh"))
+    assert [storage.read_setting(name) for name in "abcdefgh"] == ["19"] * 8
+    storage.close()
+
+
+def test_two_requests_at_the_same_instant_are_no_error_of_the_server(tmp_path: Path) -> None:
+    """The second finds a row that the first has just written: it is asked to come again."""
+    with client(settings(tmp_path, LEARNING)) as lab:
+        storage = lab.app.state.lab.storage
+        storage.set_setting("name", "one")
+        with pytest.raises(DatabaseBusy), storage.writing() as connection:
+            connection.execute(TABLE.insert().values(name="name", value="two"))
+        assert storage.read_setting("name") == "one"
+
+
+def test_ports_of_servers_are_not_those_that_clients_are_given() -> None:
+    """Else a client that knocks while the server is down may be connected to itself, and the server never starts again."""
+    given = Path("/proc/sys/net/ipv4/ip_local_port_range")
+    first = int(given.read_text().split()[0]) if given.is_file() else 32768
+    assert all(find_port() < first for _ in range(20))
+
+
+def test_killing_ends_when_nobody_sends_anything_any_more() -> None:
+    """The kill would come long after the last trial."""
+
+    class NoFleet:
+        ports = (1,)
+
+    async def nobody(*_: Any) -> None: ...
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("exemplar.lab.under_load.Browser.take_part", nobody)
+        result = asyncio.run(everyone(LoadConfig(participants=2, pace_s=1000.0, kills=3), NoFleet()))
+    assert result.down == []
 
 
 WRONG = {

@@ -9,6 +9,9 @@ from typing import Any
 import pytest
 from lab_server import DRAWING, LEARNING, LINE, RIGHT, TOKEN, TURING, Person, client, settings
 
+from exemplar.lab.sessions import Refused
+from exemplar.lab.storage import RESULTS, SESSIONS, TRIALS
+
 
 @pytest.fixture
 def lab(tmp_path: Path) -> Any:
@@ -121,6 +124,67 @@ def test_a_full_quota_ends_the_experiment(tmp_path: Path) -> None:
     with client(settings(tmp_path, LEARNING | {"wanted": 1, "sessions": 2})) as lab:
         ends = [[one["state"] for one in Person(lab, "objects").do_all(right=True)] for _ in range(3)]
     assert ends == [["session", "session", "finished"], ["session", "finished"], ["finished"]]
+
+
+def test_a_session_that_was_begun_and_left_does_not_fill_a_part(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with client(settings(tmp_path, LEARNING | {"subtasks": 1, "wanted": 1, "sessions": 1})) as lab:
+        left = Person(lab, "objects")
+        session = left.claim()["session"]
+        assert Person(lab, "objects").claim()["state"] == "finished"  # full, as long as they may come back
+        monkeypatch.setattr("exemplar.lab.counterbalancing.ABANDONED_S", -1.0)
+        assert Person(lab, "objects").do_all(right=True)[0]["state"] == "session"
+        assert left.claim()["session"] == session  # who comes back goes on all the same
+
+
+def test_the_bonus_adds_up_over_sessions_reloads_and_to_the_end(tmp_path: Path) -> None:
+    with client(settings(tmp_path, LEARNING | {"bonus_each": 0.25, "currency": "$"})) as lab:
+        person = Person(lab, "objects")
+        assert person.claim()["bonus"] == 0
+        *sessions, end = person.do_all(right=True)
+        assert [one["bonus"] for one in sessions] == [0, 1.5] and end["bonus"] == 3.0
+        assert person.claim()["bonus"] == lab.get("/api/me", headers=person.headers).json()["bonus"] == 3.0
+        other = Person(lab, "objects")
+        session, right = other.claim(), []
+        for number, trial in enumerate(session["plan"]["trials"]):
+            right.append(number % 2 == 0)
+            choice = trial["right"] if right[-1] else 1 - trial["right"]
+            said = other.answer(session["session"], number, {"choice": choice, "timed_out": False}).json()
+            assert said["bonus"] == 0.25 * sum(right)
+        assert other.claim()["bonus"] == 0.75
+
+
+def test_an_answer_that_arrives_after_withdrawing_is_refused_plainly(lab: Any) -> None:
+    """Its sender was still known when it came in."""
+    person = Person(lab, "objects")
+    inside = lab.app.state.lab
+    session, who = person.claim()["session"], inside.find(person.headers["Authorization"].split()[1])
+    assert person.answer(session, 0, RIGHT).status_code == 200
+    inside.withdraw(person.name)
+    for late in (lambda: inside.answer(who, session, 1, "tab1", RIGHT), lambda: inside.claim(who, "tab1")):
+        with pytest.raises(Refused) as problem:
+            late()
+        assert problem.value.status == 401
+
+
+def test_nothing_of_a_deleted_participant_stays_in_the_files(tmp_path: Path) -> None:
+    asked = {"ask": [{"name": "hand", "label": "Which hand?"}]}
+    with client(settings(tmp_path, LEARNING | asked, DRAWING)) as lab:
+        person = Person(lab, "objects", asked={"hand": "an unmistakable word"})
+        person.do_all(right=True)
+        drawer = Person(lab, "copy")
+        drawer.do_all(LINE)
+        inside = lab.app.state.lab
+        with inside.storage.writing() as connection:
+            connection.execute(RESULTS.insert().values(participant=drawer.name, result="an unmistakable picture"))
+        for who in (person, drawer):
+            assert lab.delete("/api/me", headers=who.headers).status_code == 200
+        with inside.storage.reading() as connection:
+            assert not any(connection.execute(table.select()).all() for table in (RESULTS, SESSIONS, TRIALS))
+        for path in tmp_path.rglob("*"):
+            found = path.read_bytes() if path.is_file() else b""
+            assert b"unmistakable" not in found and person.name.encode() not in found, path
 
 
 def test_withdrawing_deletes_everything_of_one_participant(lab: Any) -> None:

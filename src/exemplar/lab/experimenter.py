@@ -12,7 +12,8 @@ from fastapi import APIRouter, Form, Request, Response
 from fastapi.responses import RedirectResponse
 
 import exemplar
-from exemplar.lab.sessions import PEOPLE, Lab, Refused
+from exemplar.lab.counterbalancing import PEOPLE, counts_for_quota
+from exemplar.lab.sessions import ACTIVE, Lab, Refused
 from exemplar.lab.storage import PARTICIPANTS, SESSIONS
 
 ROUTES = APIRouter()
@@ -140,7 +141,11 @@ def summarise(lab: Lab) -> dict[str, Any]:
         .join(sums, sums.c.participant == PARTICIPANTS.c.id, isouter=True)
         .order_by(PARTICIPANTS.c.started.desc())
     )
-    by_part = sa.select(SESSIONS.c.experiment, SESSIONS.c.part, sa.func.count()).where(SESSIONS.c.kind == "main")
+    by_part = (
+        sa.select(SESSIONS.c.experiment, SESSIONS.c.part, sa.func.count())
+        .join(PARTICIPANTS, PARTICIPANTS.c.id == SESSIONS.c.participant)
+        .where(SESSIONS.c.kind == "main", *counts_for_quota(time.time()))
+    )
     with lab.storage.reading() as connection:
         rows = connection.execute(everyone).all()
         parts = connection.execute(by_part.group_by(SESSIONS.c.experiment, SESSIONS.c.part)).all()
@@ -170,6 +175,7 @@ def summarise(lab: Lab) -> dict[str, Any]:
             "experiment": row.experiment,
             "agent": row.agent,
             "state": row.state,
+            "code": row.code if row.state != ACTIVE else "",
             "sessions": int(row.sessions or 0),
             "trials": int(row.trials or 0),
             "accuracy": int(row.right) / int(row.trials) if row.trials and _has_right(lab, row.experiment) else None,

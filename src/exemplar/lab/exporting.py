@@ -38,10 +38,16 @@ class AnsweredTrial:
 
 
 def read_trials(
-    lab: Lab, experiment: str, *, kind: str | None = "main", agent: str | None = None, excluded: bool = False
+    lab: Lab,
+    experiment: str,
+    *,
+    kind: str | None = "main",
+    agent: str | None = None,
+    participant: str | None = None,
+    excluded: bool = False,
 ) -> Iterator[AnsweredTrial]:
     """Trials of finished sessions in the order of participants, sessions and trials. kind: None for prescreening and warm-ups
-    too; agent: only theirs; excluded: those of excluded participants too."""
+    too; agent, participant: only theirs; excluded: those of excluded participants too."""
     query = (
         sa.select(PARTICIPANTS.c.id, PARTICIPANTS.c.agent, SESSIONS, TRIALS)
         .join(SESSIONS, SESSIONS.c.participant == PARTICIPANTS.c.id)
@@ -53,6 +59,8 @@ def read_trials(
         query = query.where(SESSIONS.c.kind == kind)
     if agent is not None:
         query = query.where(PARTICIPANTS.c.agent == agent)
+    if participant is not None:
+        query = query.where(PARTICIPANTS.c.id == participant)
     if not excluded:
         query = query.where(sa.not_(PARTICIPANTS.c.excluded))
     plans: dict[str, Any] = {}
@@ -83,7 +91,56 @@ def write_export(lab: Lab, experiment: str, folder: Path, **which: Any) -> list[
     trials = list(read_trials(lab, experiment, **which))
     if not trials:
         raise UserError(f"Nobody has finished a session of {experiment} yet, so there is nothing to export.")
-    return write_records(found, trials, folder)
+    written = write_records(found, trials, folder)
+    people = describe_people(lab, experiment)
+    people = people[people["participant"].isin({one.participant for one in trials})]
+    people.to_csv(folder / "participants.csv", index=False)
+    return [*written, folder / "participants.csv"]
+
+
+def describe_people(lab: Lab, experiment: str) -> pd.DataFrame:
+    """One row per participant, in the order they came: completion code, bonus, and what they were asked (`asked_…`)."""
+    sums = (
+        sa.select(
+            SESSIONS.c.participant,
+            sa.func.count(SESSIONS.c.finished).label("sessions"),
+            sa.func.sum(SESSIONS.c.n_correct).label("right"),
+        )
+        .group_by(SESSIONS.c.participant)
+        .subquery()
+    )
+    query = (
+        sa.select(PARTICIPANTS, sums.c.sessions, sums.c.right)
+        .join(sums, sums.c.participant == PARTICIPANTS.c.id, isouter=True)
+        .where(PARTICIPANTS.c.experiment == experiment)
+        .order_by(PARTICIPANTS.c.started, PARTICIPANTS.c.id)
+    )
+    found = lab.experiments[experiment]
+    names = [field["name"] for field in found.describe()["ask"]]
+    with lab.storage.reading() as connection:
+        rows = connection.execute(query).all()
+    return pd.DataFrame(
+        [
+            {
+                "participant": row.id,
+                "agent": row.agent,
+                "state": row.state,
+                "completion_code": row.code,
+                "sessions": int(row.sessions or 0),
+                "bonus": found.bonus(int(row.right or 0)),
+                "started": round(row.started),
+                "excluded": bool(row.excluded),
+                "why": _harmless(row.why),
+            }
+            | {f"asked_{name}": _harmless(json.loads(row.asked).get(name, "")) for name in names}
+            for row in rows
+        ]
+    )
+
+
+def _harmless(text: str) -> str:
+    """As a spreadsheet shows it: what a stranger typed is never a formula."""
+    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
 
 
 def write_records(experiment: Experiment, trials: list[AnsweredTrial], folder: Path) -> list[Path]:

@@ -42,6 +42,8 @@ class SafeHeaders:
             await self.app(scope, receive, send)
             return
         kept = [] if scope["path"].startswith(PAGES) else [(b"cache-control", b"no-store")]
+        if scope.get("scheme") == "https":  # as the proxy says
+            kept.append((b"strict-transport-security", b"max-age=31536000"))
 
         async def safer(message: Message) -> None:
             if message["type"] == "http.response.start":

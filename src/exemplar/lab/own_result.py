@@ -8,23 +8,25 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import sqlalchemy as sa
+
 from exemplar import draw
 from exemplar.errors import UserError
-from exemplar.files import whole_file
 from exemplar.lab.experiments.drawing import find_task
 from exemplar.lab.exporting import read_trials
 from exemplar.lab.exports.drawn import make_drawings
 from exemplar.lab.sessions import Lab, Participant, Refused
+from exemplar.lab.storage import RESULTS, DatabaseBusy
 
 YOU = "you"
 BESIDE = ("copies",)  # drawers with known answers, for orientation; trained agents join them where their weights ship
 
 
 class OwnResults:
-    """Computes each participant's result once, in the background, and keeps it in a folder that all processes share."""
+    """Computes each participant's result once, in the background, and keeps it in the database, which all processes share."""
 
-    def __init__(self, lab: Lab, folder: Path) -> None:
-        self.lab, self.folder = lab, folder
+    def __init__(self, lab: Lab) -> None:
+        self.lab = lab
         self.one_at_a_time = threading.Lock()
         self.running: set[str] = set()
 
@@ -32,38 +34,45 @@ class OwnResults:
         """None while it is being computed."""
         if not self.lab.experiment(person.experiment).has_result or person.state != "finished":
             raise Refused(404, "There is no result for this experiment, or not yet.")
-        path = self.folder / f"{person.id}.json"
-        if path.is_file():
-            found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        with self.lab.storage.reading() as connection:
+            kept = connection.execute(sa.select(RESULTS.c.result).where(RESULTS.c.participant == person.id)).scalar()
+        if kept is not None:
+            found: dict[str, Any] = json.loads(kept)
             return found
         if person.id not in self.running:
             self.running.add(person.id)
-            threading.Thread(target=self._compute, args=(person, path), daemon=True).start()
+            threading.Thread(target=self._compute, args=(person,), daemon=True).start()
         return None
 
-    def _compute(self, person: Participant, path: Path) -> None:
+    def _compute(self, person: Participant) -> None:
+        try:
+            result = self._place(person)
+            with self.lab.storage.writing() as connection:
+                connection.execute(RESULTS.insert().values(participant=person.id, result=json.dumps(result)))
+        except DatabaseBusy:  # the next request begins again; another process was first; or they withdrew meanwhile
+            pass
+        finally:
+            self.running.discard(person.id)
+
+    def _place(self, person: Participant) -> dict[str, Any]:
         try:
             with self.one_at_a_time:
-                result = place_in_plane(self.lab, person)
+                return place_in_plane(self.lab, person)
+        except DatabaseBusy:
+            raise
         except UserError as problem:
-            result = {"svg": "", "text": [f"Your drawings could not be placed: {problem}"], "scores": {}}
+            text = f"Your drawings could not be placed: {problem}"
         except Exception as problem:  # a bug of ours: the participant shall not wait for ever
-            result = {
-                "svg": "",
-                "text": ["Your drawings could not be placed; they are kept all the same."],
-                "scores": {},
-            }
             print(f"exemplar lab: result of {person.id}: {problem!r}", flush=True)
-        with whole_file(path) as part:
-            part.write_text(json.dumps(result), encoding="utf-8")
-        self.running.discard(person.id)
+            text = "Your drawings could not be placed; they are kept all the same."
+        return {"svg": "", "text": [text], "scores": {}}
 
 
 def place_in_plane(lab: Lab, person: Participant) -> dict[str, Any]:
     """svg: the plane; text: what it says, a sentence each; scores: the participant's own."""
     experiment: Any = lab.experiment(person.experiment)
-    trials = [one for one in read_trials(lab, person.experiment, excluded=True) if one.participant == person.id]
-    trials = [one for one in trials if one.answer["strokes"] or "bitmap" in one.answer]
+    found = read_trials(lab, person.experiment, participant=person.id, excluded=True)
+    trials = [one for one in found if one.answer["strokes"] or "bitmap" in one.answer]
     concepts = sorted({one.planned["concept"] for one in trials})
     if len(concepts) < 2:
         raise UserError("at least two characters are needed")

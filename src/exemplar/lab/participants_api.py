@@ -8,7 +8,8 @@ from fastapi import APIRouter, Header, Request
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
 
-from exemplar.lab.sessions import PEOPLE, Lab, Participant, Refused
+from exemplar.lab.counterbalancing import PEOPLE
+from exemplar.lab.sessions import Lab, Participant, Refused
 
 ROUTES = APIRouter(prefix="/api")
 Words = Annotated[str, Field(max_length=500)]

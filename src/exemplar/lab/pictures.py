@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hmac
 import io
+import multiprocessing
 import os
+import signal
 from collections.abc import Callable, Iterable
 from hashlib import sha256
 from pathlib import Path
@@ -42,9 +44,11 @@ class Pictures:
     def address(self, experiment: str, name: str) -> str:
         return ADDRESS.format(self.digest(experiment, name))
 
-    def draw_all(self) -> None:
-        """Draw what is not on disk yet, object by object."""
+    def draw_all(self, wanted: Callable[[], bool] = lambda: True) -> None:
+        """Draw what is not on disk yet, object by object, as long as it is wanted."""
         for digest in self.where:
+            if not wanted():
+                return
             if not self.place(digest).is_file():
                 self.read(digest)
 
@@ -91,9 +95,12 @@ class KeptPictures:
 
 
 def draw_in_background(make: Callable[[], Pictures]) -> None:
-    """Runs in a process of its own, behind everything else, so that nobody waits for it."""
+    """Runs in a process of its own, behind everything else, so that nobody waits for it; ends with the server, even a killed
+    one. Ctrl-C is for the server."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.nice(19)
-    make().draw_all()
+    server = multiprocessing.parent_process()
+    make().draw_all(lambda: server is None or server.is_alive())
 
 
 def encode_png(experiment: Experiment, name: str) -> bytes:

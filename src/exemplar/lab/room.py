@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from exemplar.rooms import Room, TourChapter
+from collections.abc import Mapping
+
+from exemplar.rooms import KeptResult, Room, TourChapter
+
+
+def _results() -> Mapping[str, KeptResult]:
+    from exemplar.lab.studies import RESULTS
+
+    return RESULTS
 
 
 def _tour() -> TourChapter:
@@ -25,5 +33,6 @@ ROOM = Room(
         "turing": "turing",
         "load": "load",
     },
+    results=_results,
     tour=_tour,
 )

@@ -21,7 +21,7 @@ from starlette.exceptions import HTTPException
 import exemplar
 from exemplar.errors import UserError
 from exemplar.lab.experiments import default_experiments, make_experiment
-from exemplar.lab.experiments.protocol import Next
+from exemplar.lab.experiments.protocol import Done, Experiment, Next
 from exemplar.lab.limits import BodyLimit, RateLimit, SafeHeaders
 from exemplar.lab.own_result import OwnResults
 from exemplar.lab.pictures import KeptPictures, Pictures
@@ -57,7 +57,7 @@ def open_lab(settings: LabSettings) -> Lab:
         if not name.replace("-", "").replace("_", "").isalnum() or len(name) > 64 or not name.isascii():
             raise UserError(f"{name!r} cannot be part of an address: use letters, digits, - and _.")
     for experiment in made:
-        experiment.choose_next([])  # finds out what is missing before a database is made
+        try_out(experiment)  # finds out what is missing before a database is made
     storage = open_storage(settings.database)
     secret = storage.get_setting("secret", secrets.token_hex(32))
     storage.get_setting("token", settings.token or secrets.token_urlsafe(24))
@@ -72,7 +72,7 @@ def create_app(settings: LabSettings) -> FastAPI:
     lab = open_lab(settings)
     app = FastAPI(title="Exemplar lab", version=exemplar.__version__, docs_url=None, redoc_url=None)
     app.state.lab, app.state.settings, app.state.started = lab, settings, time.time()
-    app.state.results = OwnResults(lab, Path(settings.folder) / "results")
+    app.state.results = OwnResults(lab)
     app.state.pages = Environment(loader=FileSystemLoader(HERE / "pages"), autoescape=True)
     app.include_router(participants_api.ROUTES)
     app.include_router(experimenter.ROUTES)
@@ -83,16 +83,19 @@ def create_app(settings: LabSettings) -> FastAPI:
     app.add_middleware(BodyLimit)
     app.add_middleware(SafeHeaders)
     app.add_middleware(KeptPictures, pictures=lab.pictures)  # the last one added stands first
-    warm_up(lab)
     return app
 
 
-def warm_up(lab: Lab) -> None:
-    """Compile and load now what the first participant would wait for, and hold the database for."""
-    for experiment in lab.experiments.values():
-        coming = experiment.choose_next([])
-        if isinstance(coming, Next):
-            experiment.make_plan(coming.kind, coming.parts[0], 0)
+def try_out(experiment: Experiment) -> None:
+    """Plan one session of each kind: what is wrong with the settings is said now, and what must be loaded and compiled for the
+    first participant is loaded and compiled now."""
+    experiment.list_images()
+    done: list[Done] = []
+    while isinstance(coming := experiment.choose_next(done), Next):
+        experiment.make_plan(coming.kind, coming.parts[0], 0)
+        if coming.kind == "main":
+            return
+        done.append(Done(coming.kind, coming.parts[0], 1, 1))
 
 
 def create_from_environment() -> FastAPI:
@@ -149,9 +152,7 @@ def _add_errors(app: FastAPI) -> None:
 
     @app.exception_handler(DatabaseBusy)
     def busy(request: Request, problem: DatabaseBusy) -> Response:
-        return answer(
-            request, 503, f"The database cannot be used at the moment ({problem}): nothing was kept; try again."
-        )
+        return answer(request, 503, f"{problem} Nothing was kept: try again.")
 
     @app.exception_handler(UserError)
     def mistake(request: Request, problem: UserError) -> Response:

@@ -6,10 +6,13 @@ import json
 import os
 import socket
 import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any
+
+import sqlalchemy as sa
 
 from exemplar.answers import Answer, format_table
 from exemplar.errors import UserError
@@ -17,8 +20,12 @@ from exemplar.lab.experimenter import summarise
 from exemplar.lab.experiments import default_experiments, make_experiment
 from exemplar.lab.exporting import write_export
 from exemplar.lab.pictures import Pictures, draw_in_background
-from exemplar.lab.server import ENVIRONMENT, LabSettings, open_lab, settings_to_environment, warm_up
+from exemplar.lab.server import ENVIRONMENT, LabSettings, open_lab, settings_to_environment
 from exemplar.lab.sessions import Lab, Refused, find_experiment
+from exemplar.lab.storage import PARTICIPANTS, Storage, open_storage
+
+# What the names in records mean depends on these: subtask 3 of other objects is another subtask.
+MEANING = ("type", "experiment", "instruction", "data", "split", "images", "subtasks", "concepts", "words", "seed")
 
 
 def read_experiments(file: Path | str | None) -> tuple[dict[str, Any], ...]:
@@ -61,10 +68,10 @@ def run_server(
         database, str(folder / "lab-images"), read_experiments(experiments), bots, simulation, requests, token
     )
     lab = open_lab(settings)  # what is wrong is said here, not by a process that dies
-    warm_up(lab)
     kept = lab.storage.get_setting("token", "")
     if token and kept != token:
         raise UserError("This database has another experimenter's token: leave --token out, or give that one.")
+    remember_experiments(lab.storage, settings.experiments)
     lab.storage.close()
     listener = _listen(host, port)
     port = listener.getsockname()[1]
@@ -121,11 +128,11 @@ def describe_experiments(file: Path | str | None) -> Answer:
 def describe_participants(database: str, experiments: Path | str | None) -> Answer:
     found = summarise(_open(database, experiments))
     rows = [
-        [one["participant"], one["experiment"], one["agent"], one["state"], one["sessions"], one["trials"],
+        [one["participant"], one["experiment"], one["agent"], one["state"], one["code"], one["sessions"], one["trials"],
          "" if one["accuracy"] is None else f"{one['accuracy']:.3f}", one["why"] or ("excluded" if one["excluded"] else "")]
         for one in found["participants"]
     ]  # fmt: skip
-    header = ["participant", "experiment", "agent", "state", "sessions", "trials", "accuracy", "excluded"]
+    header = ["participant", "experiment", "agent", "state", "code", "sessions", "trials", "accuracy", "excluded"]
     return Answer(values=found, text=format_table(header, rows) if rows else "Nobody has taken part yet.")
 
 
@@ -158,8 +165,39 @@ def delete_participant(participant: str, database: str) -> Answer:
     )
 
 
+def remember_experiments(storage: Storage, experiments: Sequence[Mapping[str, Any]]) -> None:
+    """Kept with the data, so that commands know what was served; UserError where data of an experiment would change their
+    meaning."""
+    before = {one["name"]: one for one in map(_complete, json.loads(storage.read_setting("experiments") or "[]"))}
+    now = {one["name"]: one for one in map(_complete, experiments)}
+    with storage.reading() as connection:
+        taken = set(connection.execute(sa.select(PARTICIPANTS.c.experiment).distinct()).scalars())
+    for name in sorted(taken & set(before) & set(now)):
+        for what in MEANING:
+            if before[name].get(what) != now[name].get(what):
+                raise UserError(
+                    f"The database has participants of {name}, whose {what} was {before[name].get(what)!r} and would be "
+                    f"{now[name].get(what)!r}: give the experiment another name, or serve it from another --database."
+                )
+    left = [
+        before[name] for name in sorted(taken & set(before) - set(now))
+    ]  # no longer served, but still to be exported
+    storage.set_setting("experiments", json.dumps([*map(dict, experiments), *left]))
+
+
+def _complete(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """With every setting that was left out."""
+    made = make_experiment(settings)
+    plain: dict[str, Any] = json.loads(json.dumps({"type": made.type, **asdict(made)}))  # type: ignore[call-overload]
+    return plain
+
+
 def _open(database: str, experiments: Path | str | None) -> Lab:
+    """With the experiments of the file; else as they were served last; else the default ones."""
     if "://" not in database and not Path(database).expanduser().is_file():
         raise UserError(f"There is no database {database}: start with `exemplar lab serve`, or give --database.")
-    folder = "lab-images"
-    return open_lab(LabSettings(database, folder, read_experiments(experiments)))
+    storage = open_storage(database)
+    served = storage.read_setting("experiments") if experiments is None else None
+    storage.close()
+    which = read_experiments(experiments) if served is None else tuple(json.loads(served))
+    return open_lab(LabSettings(database, "lab-images", which))

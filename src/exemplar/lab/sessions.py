@@ -18,12 +18,13 @@ import sqlalchemy as sa
 
 from exemplar import seeds
 from exemplar.errors import UserError, unknown
+from exemplar.lab.counterbalancing import PEOPLE, choose_part
 from exemplar.lab.experiments.protocol import Done, Experiment, Rejected
 from exemplar.lab.pictures import Pictures
 from exemplar.lab.storage import PARTICIPANTS, SESSIONS, TRIALS, Storage
 
-PEOPLE = "people"
 ACTIVE, FINISHED, REJECTED = "active", "finished", "rejected"
+UNKNOWN = "The server does not know you (any more): please begin again."
 LETTERS = "ACDEFGHJKLMNPQRTUVWXY34679"  # of completion codes: none that look alike
 
 
@@ -102,7 +103,7 @@ class Lab:
         with self.storage.reading() as connection:
             row = connection.execute(sa.select(*columns).where(PARTICIPANTS.c.token == _hash(token))).first()
         if row is None:
-            raise Refused(401, "The server does not know you (any more): please begin again.")
+            raise Refused(401, UNKNOWN)
         return Participant(*row)
 
     def claim(self, person: Participant, tab: str) -> dict[str, Any]:
@@ -110,19 +111,22 @@ class Lab:
         experiment = self.experiment(person.experiment)
         with self.storage.writing() as connection:
             self.storage.alone(connection, person.experiment)
+            here = PARTICIPANTS.update().where(PARTICIPANTS.c.id == person.id).values(last_seen=time.time())
+            if not connection.execute(here).rowcount:  # they withdrew a moment ago
+                raise Refused(401, UNKNOWN)
             rows = connection.execute(
                 sa.select(SESSIONS).where(SESSIONS.c.participant == person.id).order_by(SESSIONS.c.number)
             ).all()
             begun = next((row for row in rows if row.finished is None), None)
             if begun is not None:
                 connection.execute(SESSIONS.update().where(SESSIONS.c.id == begun.id).values(tab=tab))
-                return self._show(experiment, dict(begun._mapping))
+                return self._show(experiment, dict(begun._mapping), self._bonus(connection, person, experiment))
             bot = person.agent != PEOPLE  # whom nobody screens: how badly it does is what one wants to know
             done = [Done(row.kind, row.part, row.n_trials, row.n_trials if bot else row.n_correct) for row in rows]
             coming = experiment.choose_next(done)
             if coming is None or isinstance(coming, Rejected):
                 return self._end(connection, person, coming, experiment)
-            part = self._choose_part(connection, person, coming.kind, coming.parts, experiment, len(rows))
+            part = choose_part(connection, person, coming, experiment, len(rows))
             if part is None:
                 return self._end(connection, person, None, experiment)
             number = len(rows) + 1
@@ -141,7 +145,7 @@ class Lab:
                 "finished": None,
             }
             connection.execute(SESSIONS.insert().values(**row))
-            return self._show(experiment, row)
+            return self._show(experiment, row, self._bonus(connection, person, experiment))
 
     def answer(
         self, person: Participant, session: str, trial: int, tab: str, answer: Mapping[str, Any]
@@ -172,15 +176,9 @@ class Lab:
                     connection.execute(seen.values(last_seen=now))
             else:
                 self._explain(connection, session, trial, tab, text)
-            n_done, n_correct = connection.execute(
-                sa.select(SESSIONS.c.n_done, SESSIONS.c.n_correct).where(SESSIONS.c.id == session)
-            ).one()
-        return {
-            "accepted": True,
-            "next": n_done,
-            "finished": n_done == len(plan["trials"]),
-            "bonus": experiment.bonus(n_correct),
-        }
+            n_done = connection.execute(sa.select(SESSIONS.c.n_done).where(SESSIONS.c.id == session)).scalar_one()
+            bonus = self._bonus(connection, person, experiment)
+        return {"accepted": True, "next": n_done, "finished": n_done == len(plan["trials"]), "bonus": bonus}
 
     def withdraw(self, participant: str) -> None:
         """Everything of one participant goes."""
@@ -191,24 +189,29 @@ class Lab:
             gone = connection.execute(PARTICIPANTS.delete().where(PARTICIPANTS.c.id == participant)).rowcount
         if not gone:
             raise Refused(404, "There is no such participant.")
+        self.storage.wipe()
 
     def progress_of(self, person: Participant) -> dict[str, Any]:
+        done = sa.select(sa.func.count()).where(SESSIONS.c.participant == person.id, SESSIONS.c.finished.is_not(None))
         with self.storage.reading() as connection:
-            found = connection.execute(
-                sa.select(sa.func.count(), sa.func.coalesce(sa.func.sum(SESSIONS.c.n_correct), 0)).where(
-                    SESSIONS.c.participant == person.id, SESSIONS.c.finished.is_not(None)
-                )
-            ).one()
-        bonus = self.experiment(person.experiment).bonus(int(found[1]))
+            n_done = connection.execute(done).scalar_one()
+            bonus = self._bonus(connection, person, self.experiment(person.experiment))
         about = {"participant": person.id, "experiment": person.experiment, "state": person.state}
-        return about | {"sessions_done": int(found[0]), "bonus": bonus}
+        return about | {"sessions_done": n_done, "bonus": bonus}
 
     # Inside -------------------------------------------------------------------------------------------------------------
 
     def _plan(self, session: str) -> dict[str, Any]:
         return _read_plan(self, session)
 
-    def _show(self, experiment: Experiment, row: Mapping[str, Any]) -> dict[str, Any]:
+    def _bonus(self, connection: sa.Connection, person: Participant, experiment: Experiment) -> float | None:
+        """For every right choice of all their sessions; None where the experiment pays none."""
+        if experiment.bonus(0) is None:
+            return None
+        right = sa.select(sa.func.sum(SESSIONS.c.n_correct)).where(SESSIONS.c.participant == person.id)
+        return experiment.bonus(int(connection.execute(right).scalar() or 0))
+
+    def _show(self, experiment: Experiment, row: Mapping[str, Any], bonus: float | None) -> dict[str, Any]:
         plan = json.loads(row["plan"])
         shown = experiment.show_plan(plan, lambda name: self.pictures.address(experiment.name, name))
         kept = {key: row[key] for key in ("kind", "number", "n_trials")}
@@ -218,6 +221,7 @@ class Lab:
             **kept,
             "of": self._of(experiment),
             "next": row["n_done"],
+            "bonus": bonus,
             "plan": shown,
         }
 
@@ -232,38 +236,15 @@ class Lab:
         connection.execute(PARTICIPANTS.update().where(PARTICIPANTS.c.id == person.id).values(state=state))
         text = "That was all. Thank you for taking part!" if why is None else why.text
         result = "/api/me/result" if state == FINISHED and experiment.has_result else None
-        return {"state": state, "code": person.code, "text": text, "result": result}
-
-    def _choose_part(
-        self,
-        connection: sa.Connection,
-        person: Participant,
-        kind: str,
-        parts: tuple[str, ...],
-        experiment: Experiment,
-        n: int,
-    ) -> str | None:
-        """The part that fewest have begun, by lot among equals; a bot's follows from its seed alone. None if all are full."""
-        order = seeds.rng("lab part", person.seed, n).permutation(len(parts))
-        if person.agent != PEOPLE or len(parts) == 1:
-            return parts[int(order[0])]
-        by_part = dict.fromkeys(parts, 0)
-        found = connection.execute(
-            sa.select(SESSIONS.c.part, sa.func.count())
-            .join(PARTICIPANTS, PARTICIPANTS.c.id == SESSIONS.c.participant)
-            .where(SESSIONS.c.experiment == person.experiment, SESSIONS.c.kind == kind)
-            .where(PARTICIPANTS.c.agent == PEOPLE, sa.not_(PARTICIPANTS.c.excluded))
-            .group_by(SESSIONS.c.part)
-        )
-        by_part |= {part: int(count) for part, count in found if part in by_part}
-        quota = experiment.quota()
-        open_parts = [parts[int(k)] for k in order if quota is None or by_part[parts[int(k)]] < quota]
-        return min(open_parts, key=lambda part: by_part[part]) if open_parts else None
+        bonus = self._bonus(connection, person, experiment)
+        return {"state": state, "code": person.code, "text": text, "result": result, "bonus": bonus}
 
     def _explain(self, connection: sa.Connection, session: str, trial: int, tab: str, text: str) -> None:
         """Why the trial was not taken: it is there already (then all is well), another tab has the session, or it comes too
         early."""
-        row = connection.execute(sa.select(SESSIONS.c.n_done, SESSIONS.c.tab).where(SESSIONS.c.id == session)).one()
+        row = connection.execute(sa.select(SESSIONS.c.n_done, SESSIONS.c.tab).where(SESSIONS.c.id == session)).first()
+        if row is None:  # they withdrew a moment ago
+            raise Refused(401, UNKNOWN)
         kept = connection.execute(
             sa.select(TRIALS.c.answer).where(TRIALS.c.session == session, TRIALS.c.trial == trial)
         ).scalar()

@@ -6,13 +6,15 @@ process holds anything that is not here: several may serve one database.
 
 from __future__ import annotations
 
+import sqlite3
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.exc import DatabaseError, DBAPIError, OperationalError
+from sqlalchemy.exc import DatabaseError, DBAPIError
 
 from exemplar.errors import UserError
 
@@ -20,7 +22,8 @@ METADATA = sa.MetaData()
 WAIT_MS = 10_000  # how long SQLite waits for whoever is writing
 LONG = sa.Text
 
-# What every process must agree on: the secret behind the images' addresses, the experimenter's token, the experiments.
+# What every process must agree on: the secret behind the images' addresses, the experimenter's token; and the experiments as
+# they were served last, so that commands know them.
 SETTINGS = sa.Table(
     "settings", METADATA, sa.Column("name", sa.String(64), primary_key=True), sa.Column("value", LONG, nullable=False)
 )
@@ -70,10 +73,19 @@ TRIALS = sa.Table(
     sa.Column("correct", sa.Boolean),
     sa.Column("received", sa.Float, nullable=False),
 )
+# What participants are shown at the end. Here and not in files, so that it goes with them, on every machine.
+RESULTS = sa.Table(
+    "results",
+    METADATA,
+    sa.Column("participant", sa.String(80), sa.ForeignKey("participants.id", ondelete="CASCADE"), primary_key=True),
+    sa.Column("result", LONG, nullable=False),
+)
+# Locked, read-only, gone; or two requests at the same instant, the second of which finds what the first one wrote.
+PASSING = (sa.exc.OperationalError, sa.exc.InternalError, sa.exc.InterfaceError, sa.exc.IntegrityError)
 
 
-class DatabaseBusy(Exception):
-    """The database did not answer in time, or went away: the client sends again."""
+class DatabaseBusy(UserError):
+    """The database did not answer in time, cannot be written, or went away: the client sends again."""
 
 
 class Storage:
@@ -82,6 +94,8 @@ class Storage:
     def __init__(self, url: str) -> None:
         self.url = url
         self.sqlite = url.startswith("sqlite")
+        # SQLite makes writers wait by sleeping longer and longer: threads of one process stand in line instead
+        self.line = threading.Lock()
         options: dict[str, Any] = {"pool_pre_ping": True}
         if self.sqlite:
             options = {"connect_args": {"check_same_thread": False}}
@@ -110,35 +124,67 @@ class Storage:
     def writing(self) -> Iterator[sa.Connection]:
         """A transaction that is committed at the end, or not at all. In SQLite it has the only right to write from its
         beginning, so that what it reads still holds when it writes."""
-        with self._busy_errors(), self.engine.connect() as connection:
+        with self._my_turn(), self._busy_errors(), self.engine.connect() as connection:
             if self.sqlite:
                 connection.exec_driver_sql("BEGIN IMMEDIATE")
             yield connection
             connection.commit()
+
+    @contextmanager
+    def _my_turn(self) -> Iterator[None]:
+        if not self.sqlite:
+            yield
+            return
+        if not self.line.acquire(timeout=WAIT_MS / 1000):
+            raise DatabaseBusy("Too many requests wait for the database.")
+        try:
+            yield
+        finally:
+            self.line.release()
 
     def alone(self, connection: sa.Connection, name: str) -> None:
         """Until the transaction ends, nobody else is inside one that asked for the same name (SQLite: nobody else writes)."""
         if not self.sqlite:
             connection.execute(sa.text("SELECT pg_advisory_xact_lock(hashtext(:name))"), {"name": name})
 
+    def read_setting(self, name: str) -> str | None:
+        with self.reading() as connection:
+            found: str | None = connection.execute(sa.select(SETTINGS.c.value).where(SETTINGS.c.name == name)).scalar()
+        return found
+
     def get_setting(self, name: str, default: str) -> str:
-        """The value of this name; the first process to ask decides it."""
+        """The value of this name; the first process to ask decides it. Later ones only read, as from a read-only copy."""
+        found = self.read_setting(name)
+        if found is not None:
+            return found
         with self.writing() as connection:
             self.alone(connection, "settings")
-            found = connection.execute(sa.select(SETTINGS.c.value).where(SETTINGS.c.name == name)).scalar()
-            if found is not None:
-                return str(found)
+            made = connection.execute(sa.select(SETTINGS.c.value).where(SETTINGS.c.name == name)).scalar()
+            if made is not None:
+                return str(made)
             connection.execute(SETTINGS.insert().values(name=name, value=default))
             return default
+
+    def set_setting(self, name: str, value: str) -> None:
+        with self.writing() as connection:
+            self.alone(connection, "settings")
+            connection.execute(SETTINGS.delete().where(SETTINGS.c.name == name))
+            connection.execute(SETTINGS.insert().values(name=name, value=value))
+
+    def wipe(self) -> None:
+        """Nothing that was deleted stays readable in the files (PostgreSQL sees to that by itself, in time)."""
+        if self.sqlite:
+            with self._busy_errors(), self.engine.connect() as connection:
+                connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
 
     @contextmanager
     def _busy_errors(self) -> Iterator[None]:
         try:
             yield
-        except OperationalError as problem:
-            raise DatabaseBusy(_reason(problem)) from problem
+        except PASSING as problem:
+            raise DatabaseBusy(f"The database cannot be used at the moment ({_reason(problem)}).") from problem
         except sa.exc.TimeoutError as problem:
-            raise DatabaseBusy("too many requests wait for the database") from problem
+            raise DatabaseBusy("Too many requests wait for the database.") from problem
 
     @contextmanager
     def _plain_errors(self) -> Iterator[None]:
@@ -178,8 +224,13 @@ def open_storage(database: str | Path) -> Storage:
 def _prepare_sqlite(connection: Any, _: Any) -> None:
     connection.isolation_level = None  # transactions begin where `writing` says so
     cursor = connection.cursor()
-    for setting in (f"busy_timeout = {WAIT_MS}", "journal_mode = WAL", "synchronous = NORMAL", "foreign_keys = ON"):
+    for setting in (f"busy_timeout = {WAIT_MS}", "synchronous = NORMAL", "foreign_keys = ON", "secure_delete = ON"):
         cursor.execute(f"PRAGMA {setting}")
+    try:
+        cursor.execute("PRAGMA journal_mode = WAL")
+    except sqlite3.OperationalError as problem:  # a read-only one can be read all the same
+        if "readonly" not in str(problem):
+            raise
     cursor.close()
 
 

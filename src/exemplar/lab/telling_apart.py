@@ -5,11 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from scipy.stats import beta, norm, t
+from scipy.stats import norm
 
+from exemplar import stats
 from exemplar.answers import Answer, as_rows, format_scores
 from exemplar.errors import UserError
 from exemplar.records import Score, Scores, Trials
+from exemplar.stats import Estimate
+
+MOST_SHARE = (
+    0.999  # where d′ ends: it has no limit, and no experiment of this kind can tell larger ones from each other
+)
 
 
 def score_turing(folder: Path) -> Answer:
@@ -34,35 +40,23 @@ def score_choices(trials: Trials) -> list[Score]:
 
 def score_agent(agent: str, right: np.ndarray, n: np.ndarray) -> list[Score]:
     """right, n: (participants,) right choices and choices about one agent."""
-    total, share = float(n.sum()), float(right.sum() / n.sum())
-    lo, hi = share_interval(right, n)
-    count = len(n) if len(n) > 1 else int(total)
+    found = share_of_right(right, n)
+    edge = max(1 / (2 * float(n.sum())), 1 - MOST_SHARE)  # always right cannot be told from right but for half a choice
+    sensitivity = d_prime(min(max(found.value, edge), 1 - edge))
     return [
-        Score("told_apart", share, (lo, hi), count, agent=agent),
-        Score("d_prime", d_prime(share, total), (d_prime(lo, total), d_prime(hi, total)), count, agent=agent),
+        Score.of("told_apart", found, agent=agent),
+        Score("d_prime", sensitivity, (d_prime(found.lo), d_prime(found.hi)), found.n, agent=agent),
     ]
 
 
-def share_interval(right: np.ndarray, n: np.ndarray) -> tuple[float, float]:
-    """95 % interval of a share over participants who made different numbers of choices (Korn & Graubard 1998): Clopper and
-    Pearson's, with as many choices as they are worth where participants differ by more than chance makes them differ."""
-    total, share, k = float(n.sum()), float(right.sum() / n.sum()), len(n)
-    worth = total
-    if k > 1:
-        between = (
-            k / (k - 1) * float(((right - share * n) ** 2).sum()) / total**2
-        )  # of the share, participants as units
-        worth = min(total, share * (1 - share) / between) if between > 0 else total
-        worth *= (
-            float(t.ppf(0.975, total - 1)) / float(t.ppf(0.975, k - 1))
-        ) ** 2  # few people tell little about others
-    hits = share * worth
-    lo = float(beta.ppf(0.025, hits, worth - hits + 1)) if hits > 0 else 0.0
-    hi = float(beta.ppf(0.975, hits + 1, worth - hits)) if hits < worth else 1.0
-    return lo, hi
+def share_of_right(right: np.ndarray, n: np.ndarray) -> Estimate:
+    """The mean of participants' shares of right choices, whoever made more of them, with a 95 % interval over participants
+    (`exemplar.stats.mean_share`); of one participant, over choices (Clopper & Pearson)."""
+    if len(n) == 1:
+        return stats.proportion(int(right[0]), int(n[0]), method="clopper-pearson")
+    return stats.mean_share(right / n)
 
 
-def d_prime(share: float, n: float) -> float:
-    """Of a choice between two, √2 z(share), at most as large as half a choice from certainty allows."""
-    edge = 1 / (2 * n)
-    return float(np.sqrt(2) * norm.ppf(min(max(share, edge), 1 - edge)))
+def d_prime(share: float) -> float:
+    """Of a choice between two, √2 z(share), for shares up to MOST_SHARE: 4.37 stands for "this or more"."""
+    return float(np.sqrt(2) * norm.ppf(min(max(share, 1 - MOST_SHARE), MOST_SHARE)))

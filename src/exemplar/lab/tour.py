@@ -16,7 +16,7 @@ from exemplar.lab.exports.learned import make_trials
 from exemplar.lab.exports.told_apart import make_choices
 from exemplar.lab.players import make_player
 from exemplar.lab.server import LabSettings, open_lab
-from exemplar.lab.telling_apart import score_choices
+from exemplar.lab.telling_apart import score_choices, share_of_right
 from exemplar.records import Score, Scores, Trials
 from exemplar.report.page import Chapter, Figure
 from exemplar.report.sheets import sheet_png
@@ -72,11 +72,9 @@ def make_tour(folder: Path, seed: int, backend: engine.Backend | None) -> None:
 
 
 def _accuracy(trials: Trials, tour: TourConfig) -> list[Score]:
-    from exemplar.lab.telling_apart import share_interval
-
     by = trials.frame.groupby(trials["participant"].astype(str))["correct"].agg(["sum", "size"])
     right, n = by["sum"].to_numpy(float), by["size"].to_numpy(float)
-    return [Score("accuracy", float(right.sum() / n.sum()), share_interval(right, n), len(n), agent=tour.learner)]
+    return [Score.of("accuracy", share_of_right(right, n), agent=tour.learner)]
 
 
 def write_chapter(folder: Path) -> Chapter:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import secrets
 import signal
 import socket
 import subprocess
@@ -29,7 +30,7 @@ from exemplar.lab.load_client import Browser, Call, Servers
 from exemplar.lab.server import LabSettings, open_lab
 from exemplar.lab.storage import SESSIONS, TRIALS
 
-START_S = 90.0  # how long a server may take until it answers
+START_S = 600.0  # how long a server may take until it answers: on a busy machine starting takes long
 CODE = "from exemplar.cli import main; import sys; sys.argv[0] = 'exemplar'; main()"
 
 
@@ -95,7 +96,7 @@ def run_load(config: LoadConfig) -> LoadResult:
             if config.images:
                 lab.pictures.draw_all()  # as a server has done some minutes after its first start
             fleet.start_all()
-            result = asyncio.run(_everyone(config, fleet))
+            result = asyncio.run(everyone(config, fleet))
         finally:
             fleet.stop()
             lab.storage.close()
@@ -111,7 +112,7 @@ class Fleet:
     def __init__(self, place: Path, database: str, n: int) -> None:
         self.place, self.database, self.cpu = place, database, 0.0
         self.at_start = [0.0] * n  # CPU seconds that each took until it answered, which are not counted
-        self.ports = [_free_port() for _ in range(n)]
+        self.ports = [find_port() for _ in range(n)]
         self.processes: list[subprocess.Popen[bytes] | None] = [None] * n
 
     def start(self, number: int) -> None:
@@ -164,7 +165,8 @@ class Fleet:
                 process.wait()
 
 
-async def _everyone(config: LoadConfig, fleet: Fleet) -> LoadResult:
+async def everyone(config: LoadConfig, fleet: Fleet) -> LoadResult:
+    """All browsers from registration to the end, while servers are killed."""
     servers, result = Servers([("127.0.0.1", port) for port in fleet.ports]), LoadResult()
     browsers = [
         Browser(
@@ -178,27 +180,35 @@ async def _everyone(config: LoadConfig, fleet: Fleet) -> LoadResult:
         for number in range(config.participants)
     ]
     started = time.monotonic()
-    killer = asyncio.create_task(_kill(config, fleet, servers, result, started))
-    await asyncio.gather(*(browser.take_part("load") for browser in browsers))
-    if not killer.done() and servers.awaited is not None:
-        servers.awaited.cancel()  # nobody will send anything any more
+    all_done = asyncio.gather(*(browser.take_part("load") for browser in browsers))
+    killer = asyncio.create_task(_kill(config, fleet, servers, result, started, all_done))
+    await all_done
     await killer
     result.seconds = time.monotonic() - started
     result.logs = {key: text for browser in browsers for key, text in browser.log.items()}
     return result
 
 
-async def _kill(config: LoadConfig, fleet: Fleet, servers: Servers, result: LoadResult, started: float) -> None:
-    """At random times of the first nine tenths, and inside requests: the moment one has been sent."""
+async def _kill(
+    config: LoadConfig,
+    fleet: Fleet,
+    servers: Servers,
+    result: LoadResult,
+    started: float,
+    all_done: asyncio.Future[Any],
+) -> None:
+    """At random times of the first nine tenths, and inside requests: the moment one has been sent. No more once everyone is
+    done, for then nobody sends anything."""
     rng = seeds.rng("lab load", "kills", config.seed)
     last = 0.9 * config.trials * config.pace_s
     for moment in np.sort(rng.uniform(0.02 * last, last, config.kills)):
-        await asyncio.sleep(max(0.0, started + float(moment) - time.monotonic()))
-        servers.awaited = asyncio.get_running_loop().create_future()
-        try:
-            number = await servers.awaited
-        except asyncio.CancelledError:
+        await asyncio.wait([all_done], timeout=max(0.0, started + float(moment) - time.monotonic()))
+        sent: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        servers.awaited = sent
+        await asyncio.wait([all_done, sent], return_when=asyncio.FIRST_COMPLETED)
+        if not sent.done():
             return
+        number = sent.result()
         since = time.monotonic()
         fleet.kill(number)
         fleet.start(number)
@@ -256,10 +266,18 @@ def _estimate(result: LoadResult, config: LoadConfig) -> str:
     )
 
 
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+def find_port() -> int:
+    """A free port that stays free while its server is down: below those that the system gives to clients, one of whom might
+    otherwise be given it, or even be connected to itself."""
+    for _ in range(200):
+        port = 10_000 + secrets.randbelow(20_000)
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+        return port
+    raise UserError("No free port was found between 10,000 and 30,000.")
 
 
 def _cpu_of(pid: int) -> float:

@@ -19,6 +19,7 @@ from exemplar.learn.measures.oneshot import Tested, count_tests
 from exemplar.learn.measures.reading import behaviour_in
 from exemplar.learn.people import (
     BEHAVIOUR,
+    IMAGE_SETS,
     data_folder,
     generalization_in,
     load_curves,
@@ -94,9 +95,9 @@ def load_outcome(
     elif has_dense_trials(place):
         found = outcome_of(DenseTrials.load(place))
     elif place.is_file() and place.suffix == ".parquet":
-        found = outcome_in(Trials.load(place.parent, place.stem), images, catch=catch)
+        found = outcome_in(Trials.load(place.parent, place.stem), _metadata(place.parent, images), catch=catch)
     elif (place / "trials.parquet").is_file():
-        found = outcome_in(Trials.load(place), images, catch=catch)
+        found = outcome_in(Trials.load(place), _metadata(place, images), catch=catch)
     elif any((inner / "behavior").is_dir() for inner in (place, place / "data")):
         found = outcome_in(load_trials(place, "oneshot" if experiment == 2 else "highvar"), place)
     else:
@@ -118,6 +119,12 @@ def has_experiment(place: Path | str | None, experiment: int) -> bool:
         return False
     public = data_folder(found) / "behavior" / BEHAVIOUR["highvar" if experiment == 1 else "oneshot"]
     return (found / COUNTS[experiment]).is_file() or public.is_file()
+
+
+def _metadata(place: Path, images: Path | str | None) -> Path | str | None:
+    """The metadata that lie beside the trials, as `exemplar lab export` puts them, unless others are named."""
+    beside = data_folder(place) / f"meta-{IMAGE_SETS['oneshot']}.csv"
+    return place if images is None and beside.is_file() else images
 
 
 def outcome_in(trials: Trials, images: Path | str | None = None, *, catch: bool = True) -> Outcome:

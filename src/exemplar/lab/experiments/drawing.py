@@ -12,7 +12,7 @@ import numpy as np
 from exemplar import draw, images, seeds
 from exemplar.errors import UserError
 from exemplar.lab.experiments.protocol import Done, Next, Rejected, check_fields, read_flag, read_number
-from exemplar.lab.experiments.texts import CONSENT, DRAWING_HINT, DRAWING_INSTRUCTIONS
+from exemplar.lab.experiments.texts import CONSENT, DRAWING_HINT, DRAWING_INSTRUCTIONS, DRAWING_LIMIT
 from exemplar.lab.strokes import read_bitmap, read_strokes
 
 LIMITS = {"undone": 1e6, "cleared": 1e6, "duration_ms": 1e9, "at": 1e15}
@@ -50,8 +50,11 @@ class DrawingExperiment:
         for name in ("concepts", "drawings"):
             if not isinstance(getattr(self, name), int) or getattr(self, name) < 1:
                 raise UserError(f"{self.name}: {name} must be at least 1, got {getattr(self, name)}.")
-        if self.limit_s is not None and not 1 <= self.limit_s <= 600:
-            raise UserError(f"{self.name}: limit_s must be from 1 to 600 seconds, got {self.limit_s}.")
+        limit = self.limit_s
+        if limit is not None and (
+            isinstance(limit, bool) or not isinstance(limit, int | float) or not 1 <= limit <= 600
+        ):
+            raise UserError(f"{self.name}: limit_s must be from 1 to 600 seconds, or null, got {limit!r}.")
         if self.instruction == "word" and len(self.words) < self.concepts:
             raise UserError(f"{self.name}: {self.concepts} concepts need as many words, there are {len(self.words)}.")
 
@@ -61,6 +64,7 @@ class DrawingExperiment:
         return self.instruction != "word" and self.concepts >= 2 and self.drawings >= 3
 
     def describe(self) -> dict[str, Any]:
+        limit = [] if self.limit_s is None else [DRAWING_LIMIT.format(seconds=self.limit_s)]
         minutes = self.concepts * self.drawings * SECONDS_A_DRAWING[self.instruction] / 60
         return {
             "name": self.name,
@@ -69,7 +73,7 @@ class DrawingExperiment:
             "summary": "See a drawing once (or read a word), and draw it in your own way.",
             "minutes": max(1, round(minutes)),
             "consent": list(CONSENT),
-            "instructions": [*DRAWING_INSTRUCTIONS[self.instruction], DRAWING_HINT],
+            "instructions": [*DRAWING_INSTRUCTIONS[self.instruction], *limit, DRAWING_HINT],
             "ask": [dict(field) for field in self.ask],
             "contact": self.contact,
         }

@@ -32,8 +32,9 @@ FIELDS = ("choice", "timed_out", "dropped_frames", *LIMITS)
 class LearningExperiment:
     """experiment: 1 (ever new views) or 2 (one view, then others); subtasks: pairs of built-in objects, 64 and 32 as
     published; sessions: that a person does; trials: of a session of Experiment 1; prescreening: whether there is one;
-    warmups: sessions on other objects first; wanted: sessions of each subtask; bonus_each: for each correct trial;
-    images: a folder in the public layout, instead of the built-in objects."""
+    warmups: sessions on other objects first; wanted: sessions of each subtask; bonus_each: for each correct trial; degrees: of
+    visual angle, of an image's side; limit_s: seconds for a choice; images: a folder in the public layout, instead of the
+    built-in objects."""
 
     type: ClassVar[str] = "learning"
     has_result: ClassVar[bool] = False
@@ -48,6 +49,7 @@ class LearningExperiment:
     bonus_each: float = 0.0
     currency: str = ""
     degrees: float = 6.0
+    limit_s: float = 10.0
     images: str | None = None
     title: str = ""
     contact: str = ""
@@ -60,9 +62,10 @@ class LearningExperiment:
         for name, least in (("subtasks", 1), ("sessions", 1), ("trials", 1), ("warmups", 0)):
             if not isinstance(getattr(self, name), int) or getattr(self, name) < least:
                 raise UserError(f"{self.name}: {name} must be at least {least}, got {getattr(self, name)}.")
-        for name in ("bonus_each", "degrees"):
-            if not isinstance(getattr(self, name), int | float) or not 0 <= getattr(self, name) < 1000:
-                raise UserError(f"{self.name}: {name} must be a number from 0 to 1000, got {getattr(self, name)!r}.")
+        for name, low, high in (("bonus_each", 0, 1000), ("degrees", 0.5, 60), ("limit_s", 1, 3600)):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
+                raise UserError(f"{self.name}: {name} must be a number from {low} to {high}, got {value!r}.")
         if self.warmups > 4:
             raise UserError(f"{self.name}: there are 8 warm-up objects, so at most 4 warm-ups, got {self.warmups}.")
         if self.images is None and self.sessions > self.subtasks:
@@ -84,9 +87,10 @@ class LearningExperiment:
             "summary": "Learn, by right and wrong alone, to tell apart objects that nobody has seen before.",
             "minutes": max(1, round(n_trials * SECONDS_A_TRIAL / 60)),
             "consent": list(CONSENT),
-            "instructions": list(LEARNING_INSTRUCTIONS),
+            "instructions": [text.format(seconds=self.limit_s) for text in LEARNING_INSTRUCTIONS],
             "ask": [dict(field) for field in self.ask],
             "contact": self.contact,
+            "currency": self.currency,
         }
 
     # What comes next ----------------------------------------------------------------------------------------------------
@@ -131,9 +135,7 @@ class LearningExperiment:
             "n_choices": n_choices,
             "keys": KEYS.get(n_choices, tuple("1234567890")[:n_choices]),
             "degrees": self.degrees,
-            "timing": TIMING,
-            "bonus_each": self.bonus_each,
-            "currency": self.currency,
+            "timing": TIMING | {"limit_ms": round(1000 * self.limit_s)},
             "trials": [{"image": address(trial["image"]), "right": trial["right"]} for trial in plan["trials"]],
         }
 
@@ -166,6 +168,16 @@ class LearningExperiment:
                 drawn: np.ndarray = pictures.take(np.array([names[name]]))[0]
                 return drawn
         raise UserError(f"{self.name} has no image {name}.")
+
+    def list_tests(self) -> list[tuple[str, str, str]]:
+        """(image, object, test) of every image of the subtasks; test: "scale | 0.5", "" where it is not scored."""
+        stimuli = self._stimuli()
+        return [
+            (str(image), concept, str(test))
+            for subtask, images_of, tests_of in zip(stimuli.subtasks, stimuli.image, stimuli.test, strict=True)
+            for concept, row, tests in zip(subtask.split(","), images_of, tests_of, strict=True)
+            for image, test in zip(row, tests, strict=True)
+        ]
 
     def _stimuli(self) -> learn.Stimuli:
         return _load_stimuli(self.experiment, self.subtasks, self.images, self.seed)

@@ -13,7 +13,7 @@ LEARNING_INSTRUCTIONS = (
     "(right circle). Nobody tells you which: find out by trying.",
     "Look at the dot and press the space bar (or tap the dot). The object appears for a fifth of a second; then choose. A "
     "green tick means right; a black cross means wrong, and takes a little longer.",
-    "At first you can only guess. Try to be right as often as you can. You have 10 seconds for each choice.",
+    "At first you can only guess. Try to be right as often as you can. You have {seconds:g} seconds for each choice.",
     "The same object may be turned, smaller, larger, or somewhere else in the image. Which key it belongs to stays the same "
     "until the session ends.",
 )
@@ -26,8 +26,9 @@ DRAWING_INSTRUCTIONS = {
         "You will see a character that somebody drew. Draw a variation of it: as different as you like, as long as others "
         "would still say that it is the same character.",
     ),
-    "word": ("You will read a word. Draw what it says. You have 20 seconds for each drawing.",),
+    "word": ("You will read a word. Draw what it says.",),
 }
+DRAWING_LIMIT = "You have {seconds:g} seconds for each drawing."
 DRAWING_HINT = "Draw with a pen, a mouse or a finger. Undo takes back a stroke; Clear begins again; Done goes on."
 TURING_INSTRUCTIONS = (
     "You will see two drawings of the same character. A person drew one of them; a computer drew the other.",

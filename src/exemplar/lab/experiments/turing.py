@@ -108,6 +108,8 @@ class TuringExperiment:
         return None
 
     def list_images(self) -> Sequence[str]:
+        for who in self.agents:
+            _check_agent(who, self.data, self.split, self.seed)
         makers = [(who, PER_CONCEPT) for who in (PEOPLE, *self.agents)] + [("exemplar", 1)]
         concepts = list_concepts(self.data, self.split)
         return [f"{who}|{concept}|{k}" for who, n in makers for concept in concepts for k in range(n)]
@@ -121,6 +123,14 @@ class TuringExperiment:
             return np.asarray(255 - task.exemplars[place])
         found = load_drawings(who, self.data, self.split, self.seed)
         return np.asarray(255 - found[place, int(number)])
+
+
+def _check_agent(who: str, data: str, split: str, seed: int) -> None:
+    """Whether there is such an agent, or are such drawings; it draws later, when its drawings are asked for."""
+    if Path(who).is_dir():
+        load_drawings(who, data, split, seed)
+    else:
+        draw.make_agent(who, find_task(data, split))
 
 
 @lru_cache(maxsize=32)

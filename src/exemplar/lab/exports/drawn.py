@@ -11,9 +11,9 @@ from typing import Any
 from PIL import Image
 
 from exemplar.files import whole_file
+from exemplar.lab.counterbalancing import PEOPLE
 from exemplar.lab.experiments.drawing import find_task
 from exemplar.lab.exporting import AnsweredTrial
-from exemplar.lab.sessions import PEOPLE
 from exemplar.lab.strokes import render_answers
 from exemplar.records import Drawings
 

@@ -12,13 +12,31 @@ from exemplar.lab.exporting import AnsweredTrial
 from exemplar.records import Trials
 
 PUBLIC = {1: "human-behavior-highvar-subtasks.csv", 2: "human-behavior-oneshot-subtasks.csv"}
+METADATA = "meta-MutatorOneShotImageset.csv"
 
 
 def write_trials(experiment: Any, trials: Sequence[AnsweredTrial], folder: Path) -> list[Path]:
     path = make_trials(trials).save(folder)
     public = folder / PUBLIC[experiment.experiment]
     make_public(trials).to_csv(public, index=False)
-    return [path, public]
+    if experiment.experiment == 1:
+        return [path, public]
+    make_metadata(experiment, trials).to_csv(folder / METADATA, index=False)
+    return [path, public, folder / METADATA]
+
+
+def make_metadata(experiment: Any, trials: Sequence[AnsweredTrial]) -> pd.DataFrame:
+    """Which test each image that was shown belongs to, in the columns of the public metadata: without it nobody can score
+    Experiment 2. The images that are trained on are those shown outside of the test."""
+    shown = {one.planned["image"] for one in trials}
+    trained = {one.planned["image"] for one in trials if one.planned["phase"] != "test"}
+    rows = []
+    for image, concept, test in experiment.list_tests():
+        if image in shown:
+            kind, _, level = test.partition(" | ")
+            kind = "original" if image in trained else kind or "combinednat"
+            rows.append({"image_id": image, "category": concept, "transformation": kind, "transformation_level": level})
+    return pd.DataFrame(rows)
 
 
 def make_trials(trials: Sequence[AnsweredTrial]) -> Trials:

@@ -48,7 +48,7 @@ async function takePart() {
   const outbox = new Outbox({
     memory,
     tab,
-    onAcknowledged: (said) => (state.bonus = said.bonus ?? state.bonus),
+    onAcknowledged: (said) => (state.bonus = said.bonus),
     onRefused: interruption.reject,
   });
   const stopWatching = memory.whenChangedElsewhere("tab", () => interruption.reject(OTHER_TAB));
@@ -63,11 +63,12 @@ async function takePart() {
       session = await claim(); // what was sent counts
     }
     while (session.state === "session") {
+      state.bonus = session.bonus;
       await takeSession(session, outbox, state, orInterrupted, onWithdraw);
       session = await orInterrupted(claim());
     }
     stopWatching();
-    showEnd(session, memory.token, onWithdraw);
+    showEnd(session, bonusText(session.bonus), memory.token, onWithdraw);
     await interruption.promise; // the end stays, unless they withdraw
   } finally {
     outbox.close();
@@ -80,15 +81,18 @@ async function takeSession(session, outbox, state, orInterrupted, onWithdraw) {
   const prepared =
     simulate === "data-only" ? 60 : prepareSession(session, task, { onWithdraw, startsItself: Boolean(simulate) });
   const refresh_hz = await orInterrupted(prepared);
-  const { bonus_each, currency } = session.plan;
-  const bonusText = () => (bonus_each && state.bonus !== null ? `Bonus: ${currency}${state.bonus.toFixed(2)}` : "");
-  const running = await runSession(session, { outbox, refresh_hz, bonusText, simulate });
+  const running = await runSession(session, { outbox, refresh_hz, bonusText: () => bonusText(state.bonus), simulate });
   try {
     await orInterrupted(running.finished);
   } catch (problem) {
     running.breakOff();
     throw problem;
   }
+}
+
+/** For every right choice so far, as the server counts them; empty where there is none to be had. */
+function bonusText(bonus) {
+  return typeof bonus === "number" ? `Bonus: ${experiment.currency ?? ""}${bonus.toFixed(2)}` : "";
 }
 
 async function enrol() {

@@ -7,7 +7,7 @@ import { withdrawing } from "./between.js";
 const ASK_AGAIN_MS = 1000;
 
 /** The last page. It is the same when it is opened again. */
-export function showEnd({ state, code, text, result }, token, onWithdraw) {
+export function showEnd({ state, code, text, result }, bonus, token, onWithdraw) {
   const copy = make("button", { type: "button", class: "plain" }, "Copy");
   const shown = make("output", { class: "code" }, code ?? "");
   copy.addEventListener("click", async () => {
@@ -22,6 +22,7 @@ export function showEnd({ state, code, text, result }, token, onWithdraw) {
   show(
     state === "rejected" ? "Thank you for trying" : "Thank you",
     make("p", {}, text),
+    bonus ? make("p", {}, bonus) : null,
     code ? make("p", { class: "completion" }, make("span", {}, "Your completion code"), shown, copy) : null,
     own,
     withdrawing(onWithdraw),
