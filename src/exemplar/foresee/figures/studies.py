@@ -44,7 +44,9 @@ def plot_curves(curves: Sequence[Curve]) -> str:
             top.fill_between(
                 [at for at, _ in known], ends[:, 0], ends[:, 1], color=COLOURS[name], alpha=0.08, linewidth=0
             )
-        top.plot(x, [one.ceiling for one in curve.found], ":", color=QUIET, label="noise ceiling")
+        bounds = [(at, one.ceiling) for at, one in zip(x, curve.found, strict=True) if one.ceiling is not None]
+        if bounds:
+            top.plot(*zip(*bounds, strict=True), ":", color=QUIET, label="noise ceiling")
         top.axhline(0, color=QUIET, linewidth=0.8)
         top.set(title=curve.panel.title, ylim=(-0.5, 1.02))
         means = [one.performance for one in curve.found]
