@@ -16,6 +16,7 @@ import exemplar as ex
 from conftest import mistake
 from exemplar import store
 from exemplar.foresee.evaluating import Evaluated, Recipe
+from exemplar.foresee.figures.studies import plot_explanations, plot_rates
 from exemplar.foresee.lloyd_kernel import nearest_first
 from exemplar.foresee.scores import score_leads
 from exemplar.foresee.studies import points, thresholds
@@ -25,6 +26,7 @@ from exemplar.foresee.studies.kept import KEPT, by_measure
 from exemplar.foresee.studies.prediction import narrowest, ratio_of_means
 from exemplar.foresee.studies.statements import LABELLING_STATEMENTS, judge
 from exemplar.foresee.studies.thresholds import _transfer, _without_bias
+from exemplar.foresee.studying import count_statements
 from exemplar.foresee.tasks import TaskConfig
 from exemplar.records import Score
 
@@ -150,6 +152,27 @@ def test_a_kept_table_has_a_row_per_measure_and_every_published_rate_its_own_pla
     assert len(set(keys)) == len(keys)  # else what is published of one would stand beside both
     wanted = {key for key in KEPT["foresee-thresholds"].published if key[1] == "lr_loss"}
     assert len(wanted) == 4 and wanted <= set(keys)
+
+
+def test_statements_of_ours_are_not_counted_as_the_papers():
+    def said(*judged: tuple[str, int]) -> str:
+        return count_statements([Score("holds", holds, (np.nan, np.nan), 1, agent=text) for text, holds in judged])
+
+    assert said(("random labels win", 1), ("ours: cover wins", 0), ("ours: balanced wins", 1)) == (
+        "1 of 1 statement of the paper and 1 of 2 statements of ours hold here."
+    )
+    assert said(("a", 1), ("b", 0)) == "1 of 2 statements of the paper hold here." and said() == ""
+
+
+def test_figures_tell_questions_apart_and_say_where_nothing_could_be_judged():
+    scores = [
+        Score("pearson_egv", 0.1, (0, 0.2), 9, agent=f"unsupervised: {question}", concept="5-way 10 samples")
+        for question in ("diffused once", "diffused twice")
+    ]
+    drawn = plot_explanations(scores)
+    assert "diffused once" in drawn and "diffused twice" in drawn
+    assert "no half has both" in plot_rates({"egv": np.empty((0, 2, 2))})
+    assert "no half has both" not in plot_rates({"egv": np.full((2, 2, 2), 0.5)})
 
 
 def test_a_policy_that_is_worse_with_few_labels_or_no_better_with_many_is_not_said_to_win():

@@ -61,11 +61,16 @@ def write_run_page(
     if scored.pearson:
         best = scored.pearson[scored.best]
         verdict += f"; {scored.best.replace('_', ' ')} foretells it best, with a correlation of {best.value:+.3f}."
+    told = {name: name.replace("_", " ") for name in scored.pearson}
     rows = [
-        (name.replace("_", " "), Cell.of(score), Cell.of(scored.spearman[name]),
-         "yes" if sees_scored(name, config.setting) else "no", MEASURES[name].about)
+        (
+            told[name],
+            Cell.of(score),
+            Cell.of(scored.spearman[name]),
+            "yes" if sees_scored(name, config.setting) else "no",
+        )
         for name, score in scored.pearson.items()
-    ]  # fmt: skip
+    ]
     bound = "" if scored.ceiling is None else "Dotted: the noise ceiling of the others. "
     caption = (
         f"Left: correlation of each measure with {what}; bars are 95 % intervals over {scored.over}, red measures look at the "
@@ -77,7 +82,10 @@ def write_run_page(
         (f"{tasks}, setting {config.setting}.",),
         (Figure(caption, svg=plot_run(found, scored)),),
         [mean],
-        tables=[Table(("measure", "Pearson", "Spearman", "sees the scored samples", "what it is"), rows)],
+        tables=[
+            Table(("measure", "Pearson", "Spearman", "sees the scored samples"), rows),
+            Table(("measure", "what it is"), [(told[name], MEASURES[name].about) for name in told]),
+        ],
         notes=[f"Warning: {sentence}" for sentence in warnings],
     )
     lead = "Can it be told without a validation set how well a few-shot classifier will do?"

@@ -158,10 +158,10 @@ KEPT = {
     "foresee-thresholds": KeptResult(
         title="Does a threshold that tells hard tasks from easy ones hold for other classes?",
         text="CIFAR-FS test classes in wrn28-4-cifar-fs in 10 random halves (Figure 6): the threshold with a sensitivity of "
-        f"81 % is chosen on one half and used on the other, {N_THRESHOLDS:,} tasks on each (the paper has 10,000); a task is hard "
-        "if its accuracy (adjusted Rand index where nothing is labelled) is below 80 %. Halves without a hard task, or without "
-        "an easy one, on either side are left out, counted, and replaced. Intervals are over halves. Confidence is also a "
-        "predicted accuracy (Section 5.7).",
+        f"81 % is chosen on one half and used on the other, {N_THRESHOLDS:,} tasks on each (the paper has 10,000); a task is "
+        "hard if its accuracy (adjusted Rand index where nothing is labelled) is below 80 %. Halves without a hard task, or "
+        "without an easy one, on either side are left out, counted, and replaced. Intervals are over halves. Confidence is "
+        "also a predicted accuracy (Section 5.7).",
         compute=thresholds_result,
         published=_stated(THRESHOLD_STATEMENTS)
         | {
