@@ -23,7 +23,7 @@ from exemplar.foresee.studies import points, thresholds
 from exemplar.foresee.studies.choice import best_choices
 from exemplar.foresee.studies.coverage import CoverageJob, do_cell, simulate_tasks, true_correlation, true_spearman
 from exemplar.foresee.studies.kept import KEPT, by_measure
-from exemplar.foresee.studies.prediction import narrowest, ratio_of_means
+from exemplar.foresee.studies.prediction import narrowest, ratio_of_means, split_scores
 from exemplar.foresee.studies.statements import LABELLING_STATEMENTS, judge
 from exemplar.foresee.studies.thresholds import _transfer, _without_bias
 from exemplar.foresee.studying import count_statements
@@ -68,6 +68,14 @@ def test_a_ratio_of_means_and_the_narrowest_interval_by_hand():
     assert (ratio.value, ratio.lo, ratio.hi) == pytest.approx((2, 2, 2))
     assert narrowest(np.arange(10.0)) == 8  # nine of ten
     assert narrowest(np.array([0.0, *[5.0] * 9])) == 0
+
+
+def test_intervals_of_shares_over_splits_stay_shares():
+    names = ("error", "naive", "noise", "width", "constant")
+    found = [dict.fromkeys(names, 0.1) | {"coverage": 0.9 + 0.1 * (k > 0), "unlike": 0.1 * (k == 0)} for k in range(5)]
+    scores = {score.name: score for score in split_scores(found, TaskConfig())}
+    assert scores["coverage_90"].ci95[1] == 1 and scores["called_unlike"].ci95[0] == 0
+    assert scores["coverage_90"].value == pytest.approx(0.98) and scores["coverage_90"].ci95[0] < 0.95
 
 
 def test_the_best_choice_leaves_least_error_on_average():

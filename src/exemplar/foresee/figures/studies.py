@@ -155,7 +155,8 @@ def plot_explanations(scores: Sequence[Score]) -> str:
     plot = Plot(figsize=(9.2, 0.25 * (len(scores) + 2 * len(groups)) + 0.8), layout="constrained")
     axis, at, places, told = plot.subplots(), 0, list[int](), list[str]()
     for question, some in groups.items():
-        axis.text(-1, at, question, fontsize=9, fontweight="bold", va="center")
+        places.append(at)
+        told.append(question)
         for score in some:
             at += 1
             if not np.isnan(score.ci95[0]):
@@ -167,4 +168,6 @@ def plot_explanations(scores: Sequence[Score]) -> str:
     axis.axvline(0, color=QUIET, linewidth=0.8)
     axis.set(yticks=places, yticklabels=told, xlim=(-1.02, 1.02), ylim=(at - 1, -1))
     axis.tick_params(axis="y", labelsize=8)
+    for label in axis.get_yticklabels():
+        label.set_fontweight("bold" if label.get_text() in groups else "normal")
     return as_svg(plot)

@@ -43,9 +43,7 @@ BACKBONES = (
     "given as files: `exemplar foresee study NAME --features FILE`."
 )
 
-LEAD = (
-    "`lead of the best` is how much better the measure foretells that the paper calls best: 0 where it does no better."
-)
+LEAD = "A lead is how much better the measure foretells that the paper calls best."
 
 
 def novel_bank(which: tuple[str, str, str]) -> FeatureBank:
@@ -126,10 +124,11 @@ MAIN = ("supervised", "semi", "unsupervised")
 KEPT = {
     "foresee-correlations": KeptResult(
         title="Which measures foretell how well a few-shot classifier will do?",
-        text=f"CIFAR-FS test classes in the shipped wrn28-4-cifar-fs, {N_TASKS:,} tasks per point, as in the paper (Figures 2, "
-        "4, 5, 9 and A1). `holds` is 1 where a statement of the paper holds here; correlations are signed, and compared in the "
-        f"direction a measure was meant to have. {LEAD} Intervals are over classes. The noise ceiling bounds measures that do "
-        f"not see the scored samples: confidence, margin and agreement do see them. {BACKBONES}",
+        text="CIFAR-FS test classes in the shipped wrn28-4-cifar-fs; n is the number of tasks per point (the paper has 10,000; "
+        "Figures 2, 4, 5, 9 and A1). `holds` is 1 where a statement of the paper holds here; correlations are signed, and "
+        f"compared in the direction a measure was meant to have. {LEAD} Intervals are over classes. The noise ceiling bounds "
+        "measures that do not see the scored samples: confidence, margin and agreement do see them, and so do all measures "
+        f"where nothing is labelled. {BACKBONES}",
         compute=_curves(WRN, MAIN, CURVE_STATEMENTS, N_TASKS),
         published=_stated(CURVE_STATEMENTS),
         data=(("cifar-fs", "test"),),
