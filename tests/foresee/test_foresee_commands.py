@@ -50,6 +50,7 @@ def test_command_and_python_give_the_same(exemplar, bank, setting):
     sees = {name for name, score in printed["correlation"].items() if score["sees_scored_queries"]}
     clusters, sure = {"davies_bouldin", "egv"}, {"confidence", "confidence_log"}
     assert sees == {"supervised": set(), "semi": clusters | sure, "unsupervised": clusters}[setting]
+    assert printed["features"] == str(bank) and printed["classes"] == 12
     assert (printed["noise_ceiling"] is None) == (setting == "unsupervised")
     for score in printed["correlation"].values():
         assert score["ci95"][0] <= score["value"] <= score["ci95"][1] and score["n"] == 70 and "spearman" in score
@@ -123,7 +124,7 @@ def test_identical_samples_do_not_break_a_run(tmp_path):
     same = np.repeat(np.random.default_rng(0).random((6, 1, 8)), 20, axis=1)
     done = ex.foresee.run(features=same, ways=3, shots=2, queries=4, tasks=20, measures=["all"])
     assert 0.8 < done["accuracy"]["value"] <= 1 and np.isfinite(done["correlation"]["confidence"]["value"])
-    assert any("114 of 120 samples are copies of others" in said for said in done.warnings)
+    assert any("copies of others: 114 of 120." in said for said in done.warnings)
 
 
 AGENTS = """

@@ -27,7 +27,9 @@ NEGATIVE = (
     "not linked in a graph. The paper's features come after a ReLU and are never negative."
 )
 
-COPIES = "{n} of {of} samples are copies of others: a task that holds both is easier than it should be. Remove them."
+COPIES = (
+    "Samples that are copies of others: {n} of {of}. A task that holds both is easier than it should be: remove them."
+)
 ALIKE = 0.9999
 NEARLY_SAME = (
     "All samples point in nearly the same direction: what tells them apart is close to the rounding of the 32-bit numbers that "

@@ -129,7 +129,7 @@ def run_tasks(request: RunRequest, *, out: Path | str | None, device: str, seed:
         warnings = (*bank.warnings, *find_warnings(request, bank, scored, len(usable)))
         if run is not None and not run.finished:
             _write_folder(run, found, scored, warnings)
-    return _answer(request, found, scored, warnings, seconds, folder, out, seed)
+    return _answer(request, bank, found, scored, warnings, seconds, folder, out, seed)
 
 
 def find_warnings(request: RunRequest, bank: FeatureBank, scored: Correlations, n_usable: int) -> list[str]:
@@ -182,14 +182,15 @@ def as_values(scored: Correlations, setting: str) -> dict[str, Any]:
 
 
 def _answer(
-    request: RunRequest, found: Evaluated, scored: Correlations, warnings: tuple[str, ...], seconds: float, folder: Path | None,
-    out: Path | str | None, seed: int,
+    request: RunRequest, bank: FeatureBank, found: Evaluated, scored: Correlations, warnings: tuple[str, ...], seconds: float,
+    folder: Path | None, out: Path | str | None, seed: int,
 ) -> RunAnswer:  # fmt: skip
     values: dict[str, Any] = as_values(scored, request.task.setting) | {
         "cpu_seconds": seconds,
         "agent": request.agent_name,
     }
     values |= {**vars(request.task), "tasks": request.n_tasks, "variant": request.variant, "seed": seed}
+    values |= {"features": bank.source, "classes": bank.n_classes}
     values |= {"intervals_over": scored.over, "left_out": scored.left_out}
     rows = [
         (name, f"{score.value:+.3f}", f"[{score.ci95[0]:+.3f}, {score.ci95[1]:+.3f}]", f"{scored.spearman[name].value:+.3f}",
@@ -200,6 +201,7 @@ def _answer(
     if scored.ceiling is not None:
         bound = f"Noise ceiling of a measure that does not see the scored samples: {scored.ceiling:.3f}. "
     text = (
+        f"Features: {bank.source}, {bank.n_classes} classes.\n"
         f"{mean.name.replace('_', ' ')} of {request.agent_name}: {mean.value:.4f} [{mean.ci95[0]:.4f}, "
         f"{mean.ci95[1]:.4f}] over {mean.n:,} tasks\n\n"
         + format_table(("measure", "Pearson", f"95 % over {scored.over}", "Spearman", "sees the scored samples"), rows)

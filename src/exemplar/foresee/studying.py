@@ -61,7 +61,7 @@ def run_study(
     }
     return StudyAnswer(
         values=values,
-        text=f"{_told(found)}\n\n{page}",
+        text=f"{lead_of(bank)}\n\n{_told(found)}\n\n{page}",
         scores=Scores.collect(found),
         warnings=bank.warnings,
         folder=folder,
@@ -80,7 +80,7 @@ def _write_page(folder: Path, name: str, scores: list[Score], bank: FeatureBank)
         Chapter(DESCRIBED[name], (text_of(name),), (figure,), tables=table),
         Chapter("Every number", scores=numbers),
     ]
-    lead = f"Features: {bank.source}, {bank.n_classes} classes."
+    lead = lead_of(bank)
     return write_page(
         folder / PAGE,
         "Know how well you will do",
@@ -89,6 +89,10 @@ def _write_page(folder: Path, name: str, scores: list[Score], bank: FeatureBank)
         verdict=count_statements(judged),
         made=how_made([folder]),
     )
+
+
+def lead_of(bank: FeatureBank) -> str:
+    return f"Features: {bank.source}, {bank.n_classes} classes."
 
 
 def count_statements(judged: Sequence[Score]) -> str:
