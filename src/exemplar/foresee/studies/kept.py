@@ -229,8 +229,9 @@ KEPT = {
         "shots, and "
         "it is never 0, as the paper supposes. Davies–Bouldin is clearly better than it in two of four encoders, and "
         "neither is "
-        "in the other two; it gets better from 10 to 20 samples in all of them, and worse from 5 to 10 ways in all "
-        "but wrn28-4-cifar-fs, where it hardly changes. Confidence depends on shots as much where features are diffused twice, as the authors' code does, as where they are once.",
+        "in the other two; it gets better from 10 to 20 samples in all of them, and worse from 5 to "
+        "10 ways in all but wrn28-4-cifar-fs, where it hardly changes. Confidence depends on shots as much where features are "
+        "diffused twice, as the authors' code does, as where they are once.",
         compute=explanations_result,
         data=(("cifar-fs", "test"), ("fc100", "test")),
         quick=False,
