@@ -47,6 +47,11 @@ def test_command_and_python_give_the_same(exemplar, bank, setting):
     assert without_time(printed) == json.loads(json.dumps(without_time(answer.json())))
     what = "adjusted_rand_index" if setting == "unsupervised" else "accuracy"
     assert 0 < printed[what]["value"] <= 1 and printed["cpu_seconds"] > 0
+    sees = {name for name, score in printed["correlation"].items() if score["sees_scored_queries"]}
+    clusters, sure = {"davies_bouldin", "egv"}, {"confidence", "confidence_log"}
+    assert sees == {"supervised": set(), "semi": clusters | sure, "unsupervised": clusters}[setting]
+    assert printed["features"] == str(bank) and printed["classes"] == 12
+    assert (printed["noise_ceiling"] is None) == (setting == "unsupervised")
     for score in printed["correlation"].values():
         assert score["ci95"][0] <= score["value"] <= score["ci95"][1] and score["n"] == 70 and "spearman" in score
 
@@ -119,6 +124,7 @@ def test_identical_samples_do_not_break_a_run(tmp_path):
     same = np.repeat(np.random.default_rng(0).random((6, 1, 8)), 20, axis=1)
     done = ex.foresee.run(features=same, ways=3, shots=2, queries=4, tasks=20, measures=["all"])
     assert 0.8 < done["accuracy"]["value"] <= 1 and np.isfinite(done["correlation"]["confidence"]["value"])
+    assert any("copies of others: 114 of 120." in said for said in done.warnings)
 
 
 AGENTS = """
@@ -199,6 +205,10 @@ def test_a_study_resumes_judges_statements_and_makes_a_page(exemplar, tmp_path):
     assert said.code == 0, said.err
     names = {score["name"] for score in said.json()["scores"]}
     assert {"absolute_error", "bias"} <= names
+    again = ex.foresee.study(
+        "thresholds", features=tmp_path / "large.npz", tasks=40, engine="here", out=tmp_path / "study"
+    )
+    assert json.loads(json.dumps(again.json())) == said.json()
     files = {path.name for path in (tmp_path / "study").iterdir()}
     assert {"index.html", "figure.svg", "scores.parquet"} <= files and not any(
         name.startswith("bank") for name in files
@@ -254,8 +264,11 @@ def test_check_says_what_to_expect_of_photographs(exemplar, tmp_path, one_place)
     assert sum(found["per_class"].values()) / 3 == pytest.approx(found["expected_accuracy"]["value"], abs=0.15)
     page = (tmp_path / "out" / "index.html").read_text()
     assert "data:image/png" in page and "Label these next" in page and "unlabelled/broken" not in page
-    chosen = exemplar("foresee", "label-next", tmp_path / "photos", "--budget", "3", "--json").json()["label_next"]
-    assert chosen == found["label_next"]
+    same = ex.foresee.check(tmp_path / "photos", out=tmp_path / "same", budget=3, device="cpu")
+    assert without_time(json.loads(json.dumps(same.json()))) == without_time(found)
+    chosen = exemplar("foresee", "label-next", tmp_path / "photos", "--budget", "3", "--json").json()
+    assert chosen["label_next"] == found["label_next"]
+    assert json.loads(json.dumps(ex.foresee.label_next(tmp_path / "photos", budget=3).json())) == chosen
 
 
 def test_copies_among_photographs_are_said(exemplar, tmp_path, one_place):

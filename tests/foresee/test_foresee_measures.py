@@ -13,8 +13,9 @@ import exemplar as ex
 from exemplar.errors import UserError
 from exemplar.foresee.agents import AGENTS
 from exemplar.foresee.indicators import MEASURES, available_measures, chosen_measures, compute_measures
-from exemplar.foresee.indicators.left_out import left_out_distances, left_out_scores
+from exemplar.foresee.indicators.left_out import balanced_left_out, left_out_distances, left_out_scores
 from exemplar.foresee.indicators.transferable import h_score, logme
+from exemplar.foresee.own_samples import score_left_out
 from exemplar.foresee.posteriors import expected_confusion, matched_posterior
 from exemplar.foresee.views import TaskView, halves
 from exemplar.spaces.readouts import PAPER, Readout, descend
@@ -108,6 +109,24 @@ def test_leaving_out_in_closed_form_is_leaving_out():
             np.testing.assert_allclose(scores[task, i], fitted.predict(x[task][i : i + 1])[0], atol=1e-5)
             means = np.stack([x[task][rest & (y[task] == c)].mean(axis=0) for c in range(WAYS)])
             np.testing.assert_allclose(distance[task, i], ((x[task][i] - means) ** 2).sum(axis=1), atol=1e-6)
+
+
+def test_leaving_out_one_of_each_class_is_that_and_no_worse_than_fewer_samples():
+    """Two per class: with one sample left out alone its class would have half of the others' samples, and hardly be named."""
+    x, y, _, _ = tasks(n=20, shots=2)
+    ragged = np.concatenate([x[0], x[1][:1]]), np.append(y[0], 0)
+    for support, labels in ((x[0], y[0]), ragged):
+        found = balanced_left_out(torch.from_numpy(support), torch.from_numpy(labels), WAYS).numpy()
+        rows = [np.flatnonzero(labels == c) for c in range(WAYS)]
+        for c in range(WAYS):
+            for turn, row in enumerate(rows[c]):
+                rest = np.setdiff1d(np.arange(len(labels)), [some[turn % len(some)] for some in rows])
+                fitted = Ridge(1.0).fit(support[rest], np.eye(WAYS)[labels[rest]])
+                np.testing.assert_allclose(found[row], fitted.predict(support[[row]])[0], atol=1e-5)
+    several = [ex.foresee.FewShotTask.of(support, labels) for support, labels in zip(x, y, strict=True)]
+    balanced = np.mean([score_left_out(task).value for task in several])
+    alone = np.mean([ex.foresee.measures(t.support, t.labels, names=["loo_ridge"])["loo_ridge"] for t in several])
+    assert balanced > 0.5 > alone + 0.1
 
 
 def test_logme_is_the_evidence_computed_in_features_and_no_other_precisions_are_better():
@@ -249,9 +268,15 @@ def test_confusions_are_those_of_classes_that_lie_close():
     task = ex.foresee.FewShotTask.of(
         centres[y] + 0.05 * rng.random((18, 4)), y, centres[y] + 0.05 * rng.random((18, 4))
     )
-    for seen in (task, ex.foresee.FewShotTask(task.support, task.labels, task.names)):
+    few = task.support[::3], task.labels[::3]  # two of each class
+    for seen in (
+        task,
+        ex.foresee.FewShotTask(task.support, task.labels, task.names),
+        ex.foresee.FewShotTask(*few, task.names),
+    ):
         matrix = expected_confusion(seen.view(), 0.8)
         np.testing.assert_allclose(matrix.sum(axis=1), 1)
+        assert matrix.diagonal().mean() == pytest.approx(0.8, abs=0.1)
         assert matrix[0, 1] > 3 * matrix[0, 2] and matrix[1, 0] > 3 * matrix[1, 2]
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 import torch
@@ -11,12 +13,15 @@ from conftest import mistake
 from exemplar.errors import UserError
 from exemplar.foresee import FeatureBank, FewShotTask, GeneralizationPredictor, TaskConfig
 from exemplar.foresee.calibration import Ridge
+from exemplar.foresee.checking import find_outlook
 from exemplar.foresee.labelling import POLICIES, labelling_order
 from exemplar.foresee.measure_sets import CHOSEN, chosen_set
+from exemplar.foresee.own_samples import find_conflict
 from exemplar.foresee.ready import SETTINGS, SPACES, load_ready
 from exemplar.foresee.studies import RESULTS
 from exemplar.foresee.studies.choice import best_choices
 from exemplar.foresee.studies.prediction import ask_tasks
+from exemplar.records import Score
 from exemplar.results.kept import load_kept
 
 FEW = {"n_tasks": 256, "n_groups": 6, "n_held_out": 64}
@@ -68,10 +73,37 @@ def test_it_comes_back_from_its_file_as_it_was(predictor, tmp_path):
     assert again.config == predictor.config and again.find_warnings(task) == predictor.find_warnings(task) == []
 
 
-@pytest.mark.parametrize("content", ["{}", "[]", "nonsense", '{"predictor": 1, "config": {}, "models": 3}'])
+def test_wrong_labels_and_copies_are_told_beside_a_prediction(predictor):
+    """Whoever labels at random gets a classifier that is fairly sure, and right by chance alone."""
+    right, _ = make_task(make_bank(), [15, 16, 17], shots=16)
+    wrong = FewShotTask.of(right.support, np.arange(48) % 3, right.queries)
+    said = {name: ex.foresee.predict(task, predictor) for name, task in (("right", right), ("wrong", wrong))}
+    assert not any("contradict" in one for one in said["right"].warnings)
+    assert (
+        any("check that all labels are right" in one for one in said["wrong"].warnings)
+        and not said["wrong"]["familiar"]
+    )
+    assert said["wrong"]["left_out_accuracy"]["ci95"][1] < said["wrong"]["expected_accuracy"]
+    outlook = find_outlook(wrong, predictor, 0, "random", 0)
+    assert outlook.trusted is outlook.left_out
+    twice = FewShotTask.of(right.support[[0, 0, 16, 16, 32, 32]], np.repeat(np.arange(3), 2), right.queries)
+    assert any("copies of others: 3" in one for one in ex.foresee.predict(twice, predictor).warnings)
+
+
+def test_a_conflict_is_two_intervals_that_do_not_touch():
+    def one(lo: float, hi: float) -> Score:
+        return Score("accuracy", (lo + hi) / 2, (lo, hi), 9)
+
+    assert find_conflict(one(0.8, 0.9), one(0.5, 0.7)) and find_conflict(one(0.2, 0.3), one(0.5, 0.7))
+    assert not find_conflict(one(0.8, 0.9), one(0.5, 0.8)) and not find_conflict(one(0.8, 0.9), None)
+
+
+@pytest.mark.parametrize(
+    "content", ["{}", "[]", "nonsense", '{"predictor": 2,', '{"predictor": 1, "config": {}, "models": 3}']
+)
 def test_what_is_no_predictor_is_refused(tmp_path, content):
     (tmp_path / "p.json").write_text(content)
-    with pytest.raises(UserError):
+    with pytest.raises(UserError, match="p.json is no predictor, or of another version: make it again"):
         GeneralizationPredictor.load(tmp_path / "p.json")
     with pytest.raises(UserError, match="there is no predictor"):
         GeneralizationPredictor.load(tmp_path / "none.json")
@@ -155,7 +187,7 @@ def test_fit_and_predict_as_commands(exemplar, tmp_path):
     same = ex.foresee.predict(
         {"support": task.support, "labels": task.labels, "queries": task.queries}, tmp_path / "p.json"
     )
-    assert same["expected_accuracy"] == found["expected_accuracy"]
+    assert json.loads(json.dumps(same.json())) == found
     assert "must be a number, or a range" in mistake(exemplar("foresee", "fit", *options[:2], "--ways", "few"))
     assert "is a .json file" in mistake(exemplar("foresee", "fit", *options, "--out", tmp_path / "p.txt"))
     assert "No predictor ships for mine" in mistake(

@@ -15,15 +15,18 @@ import torch
 import exemplar as ex
 from conftest import mistake
 from exemplar import store
-from exemplar.foresee.evaluating import Evaluated
+from exemplar.foresee.evaluating import Evaluated, Recipe
+from exemplar.foresee.figures.studies import plot_explanations, plot_rates
 from exemplar.foresee.lloyd_kernel import nearest_first
 from exemplar.foresee.scores import score_leads
-from exemplar.foresee.studies import points
+from exemplar.foresee.studies import points, thresholds
 from exemplar.foresee.studies.choice import best_choices
 from exemplar.foresee.studies.coverage import CoverageJob, do_cell, simulate_tasks, true_correlation, true_spearman
-from exemplar.foresee.studies.prediction import narrowest, ratio_of_means
+from exemplar.foresee.studies.kept import KEPT, by_measure
+from exemplar.foresee.studies.prediction import narrowest, ratio_of_means, split_scores
 from exemplar.foresee.studies.statements import LABELLING_STATEMENTS, judge
 from exemplar.foresee.studies.thresholds import _transfer, _without_bias
+from exemplar.foresee.studying import count_statements
 from exemplar.foresee.tasks import TaskConfig
 from exemplar.records import Score
 
@@ -67,6 +70,14 @@ def test_a_ratio_of_means_and_the_narrowest_interval_by_hand():
     assert narrowest(np.array([0.0, *[5.0] * 9])) == 0
 
 
+def test_intervals_of_shares_over_splits_stay_shares():
+    names = ("error", "naive", "noise", "width", "constant")
+    found = [dict.fromkeys(names, 0.1) | {"coverage": 0.9 + 0.1 * (k > 0), "unlike": 0.1 * (k == 0)} for k in range(5)]
+    scores = {score.name: score for score in split_scores(found, TaskConfig())}
+    assert scores["coverage_90"].ci95[1] == 1 and scores["called_unlike"].ci95[0] == 0
+    assert scores["coverage_90"].value == pytest.approx(0.98) and scores["coverage_90"].ci95[0] < 0.95
+
+
 def test_the_best_choice_leaves_least_error_on_average():
     left = {"few, penalty 0.1": (0.5, 0.7), "all, penalty 0.1": (0.4, 0.9), "all, penalty 1.0": (0.6, 0.8)}
     scores = [
@@ -106,6 +117,72 @@ def test_a_threshold_on_confidence_transfers_once_its_bias_is_gone():
     assert other[1] < chosen[1] - 0.2 and moved[0] == pytest.approx(moved[1])
 
 
+def halves_of(accuracy: dict[int, float], monkeypatch: pytest.MonkeyPatch) -> tuple[int, int]:
+    """How many halves are judged and how many were tried, where half number k has only easy tasks if accuracy[k] is 1."""
+    asked: list[int] = []
+
+    def fake(run: Any, bank: Any, points: Any, n_tasks: int, seed: int, *, classes: Any) -> list[Evaluated]:
+        found = []
+        for _ in classes[::2]:
+            mean = accuracy.get(len(asked), 0.8)
+            asked.append(1)
+            values = np.full(50, 1.0) if mean == 1 else np.linspace(mean - 0.2, mean + 0.2, 50)
+            found += [evaluated(values, lr_loss=-values)] * 2
+        return found
+
+    monkeypatch.setattr(thresholds, "evaluate_points", fake)
+    orders = [np.arange(10)] * 20
+    bank = ex.foresee.FeatureBank.of(make_bank(10, 4))
+    point = points.Point(0, TaskConfig(), Recipe())
+    pairs, n_tried = thresholds._usable_halves(Any, bank, point, "lr_loss", orders, 50, 0)  # type: ignore[arg-type]
+    return len(pairs), n_tried
+
+
+def test_halves_without_hard_tasks_are_replaced_so_that_ten_are_judged(monkeypatch: pytest.MonkeyPatch):
+    assert halves_of({}, monkeypatch) == (10, 10)
+    assert halves_of({3: 1.0, 10: 1.0}, monkeypatch) == (10, 12)
+    assert halves_of(dict.fromkeys(range(30), 1.0), monkeypatch) == (0, 20)
+
+
+def test_a_kept_table_has_a_row_per_measure_and_every_published_rate_its_own_place():
+    made = [
+        Score("accuracy", 0.8, (0.7, 0.9), 9, "semi", "5-way"),
+        Score("pearson_lr_loss", -0.7, (-0.8, -0.6), 9, "semi", "5-way"),
+        Score("spearman_lr_loss", -0.6, (-0.8, -0.5), 9, "semi", "5-way"),
+        Score("lead_of_confidence_over_lr_loss", 0.1, (0, 0.2), 9, "semi", "5-way"),
+        Score("pearson_best_eigenvalue", 0.1, (0, 0.2), 9, "semi", "5-way"),
+    ]
+    rows = [(one.name, one.agent, one.concept) for one in map(by_measure, made)]
+    assert rows[:1] == [("accuracy", "semi", "5-way")] and rows[4:] == [("pearson_best_eigenvalue", "semi", "5-way")]
+    assert rows[1:4] == [(name, "lr_loss", "semi, 5-way") for name in ("pearson", "spearman", "lead_of_the_best")]
+    rates = np.full((10, 2, 2), 0.5)
+    keys = [(score.name, score.agent) for score in thresholds._rate_scores(rates, np.ones(10), "lr_loss")]
+    assert len(set(keys)) == len(keys)  # else what is published of one would stand beside both
+    wanted = {key for key in KEPT["foresee-thresholds"].published if key[1] == "lr_loss"}
+    assert len(wanted) == 4 and wanted <= set(keys)
+
+
+def test_statements_of_ours_are_not_counted_as_the_papers():
+    def said(*judged: tuple[str, int]) -> str:
+        return count_statements([Score("holds", holds, (np.nan, np.nan), 1, agent=text) for text, holds in judged])
+
+    assert said(("random labels win", 1), ("ours: cover wins", 0), ("ours: balanced wins", 1)) == (
+        "1 of 1 statement of the paper and 1 of 2 statements of ours hold here."
+    )
+    assert said(("a", 1), ("b", 0)) == "1 of 2 statements of the paper hold here." and said() == ""
+
+
+def test_figures_tell_questions_apart_and_say_where_nothing_could_be_judged():
+    scores = [
+        Score("pearson_egv", 0.1, (0, 0.2), 9, agent=f"unsupervised: {question}", concept="5-way 10 samples")
+        for question in ("diffused once", "diffused twice")
+    ]
+    drawn = plot_explanations(scores)
+    assert "diffused once" in drawn and "diffused twice" in drawn
+    assert "no half has both" in plot_rates({"egv": np.empty((0, 2, 2))})
+    assert "no half has both" not in plot_rates({"egv": np.full((2, 2, 2), 0.5)})
+
+
 def test_a_policy_that_is_worse_with_few_labels_or_no_better_with_many_is_not_said_to_win():
     def verdict(few: float, many: float) -> float:
         gains = [
@@ -118,6 +195,12 @@ def test_a_policy_that_is_worse_with_few_labels_or_no_better_with_many_is_not_sa
     assert (verdict(0.0, 0.02), verdict(-0.02, 0.02), verdict(0.0, 0.005)) == (1, 0, 0)
 
 
+@pytest.fixture
+def few_halves(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(thresholds, "N_HALVES", 3)
+    monkeypatch.setattr(thresholds, "MOST_HALVES", 3)
+
+
 def study(folder: Path, **options: Any) -> Any:
     return ex.foresee.study("thresholds", features=make_bank(), tasks=20, out=folder, **({"engine": "here"} | options))
 
@@ -127,7 +210,7 @@ def kept(folder: Path) -> dict[str, bytes]:
 
 
 @pytest.fixture
-def stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+def stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, few_halves: None) -> list[int]:
     """A study that was stopped at its fifth job; and the list of jobs that are done from now on."""
     done, evaluate = list[int](), points.evaluate_tasks
 
@@ -157,9 +240,10 @@ def test_a_study_that_was_stopped_resumes_and_ends_with_the_same_bytes(stopped: 
 def test_parts_made_by_other_code_are_made_again(stopped: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(store, "package_sources", lambda: "another version of the package")
     study(tmp_path / "run")
-    assert len(stopped) == 61  # 10 halves, both sides, 3 settings; and predicted accuracy
+    assert len(stopped) == 19  # 3 halves, both sides, 3 settings; and predicted accuracy
 
 
+@pytest.mark.usefixtures("few_halves")
 def test_a_study_of_other_features_does_not_go_into_the_same_folder(exemplar, tmp_path: Path):
     options = ["foresee", "study", "thresholds", "--tasks", "24", "--engine", "here", "--out", tmp_path / "run"]
     np.savez(tmp_path / "mine.npz", features=make_bank())

@@ -139,7 +139,7 @@ def check(
     """How well a classifier of your own photographs will do: expected accuracy, likely confusions, what to label next.
 
     A calibrated predictor is believed where your photographs are like what it was calibrated on; where they are not, it says
-    so, and your own labelled photographs, each left out in turn, are what counts.
+    so, and your own labelled photographs, left out in turn, are what counts.
 
     Returns:
         `expected_accuracy`, `per_class`, `confused`, `label_next`; `page`: all of it with the pictures.

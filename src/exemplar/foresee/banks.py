@@ -27,6 +27,9 @@ NEGATIVE = (
     "not linked in a graph. The paper's features come after a ReLU and are never negative."
 )
 
+COPIES = (
+    "Samples that are copies of others: {n} of {of}. A task that holds both is easier than it should be: remove them."
+)
 ALIKE = 0.9999
 NEARLY_SAME = (
     "All samples point in nearly the same direction: what tells them apart is close to the rounding of the 32-bit numbers that "
@@ -71,6 +74,9 @@ class FeatureBank:
                 raise UserError(f"{source}: features must be (classes, samples, d), or one (samples, d) per class.")
         counts = np.array([len(part) for part in parts])
         rows, warnings = as_directions(np.concatenate(parts), source)
+        n_copies = count_copies(rows)
+        if n_copies:
+            warnings = (*warnings, COPIES.format(n=n_copies, of=len(rows)))
         likeness = float(np.linalg.norm(rows.mean(axis=0)))  # √ of the mean cosine of two samples
         if likeness > ALIKE:
             warnings = (*warnings, NEARLY_SAME)
@@ -129,6 +135,12 @@ def as_directions(features: np.ndarray, source: str) -> tuple[np.ndarray, tuple[
     scaled = features / largest  # squares that neither overflow nor vanish
     rows = scaled / np.linalg.norm(scaled, axis=1, keepdims=True)
     return rows, (NEGATIVE,) if (rows < 0).any() else ()
+
+
+def count_copies(rows: np.ndarray) -> int:
+    """How many rows of (n, d) are the same as one before them."""
+    whole = np.ascontiguousarray(rows).view(np.dtype((np.void, rows.itemsize * rows.shape[1])))
+    return len(rows) - len(np.unique(whole))
 
 
 def find_bank(given: Any) -> FeatureBank:

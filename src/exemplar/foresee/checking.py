@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from exemplar import seeds, stats
+from exemplar import seeds
 from exemplar.answers import Answer, format_table
 from exemplar.errors import UserError, unknown
 from exemplar.foresee.figures.check_page import PAGE, write_check_page
-from exemplar.foresee.indicators.left_out import left_out_scores
 from exemplar.foresee.labelling import POLICIES, check_budget, labelling_order
+from exemplar.foresee.own_samples import find_conflict, find_copies, score_left_out
 from exemplar.foresee.photos import Photos, load_photos
 from exemplar.foresee.posteriors import expected_confusion
 from exemplar.foresee.predictor import GeneralizationPredictor
@@ -26,13 +26,13 @@ from exemplar.spaces.encoding import encode_all
 from exemplar.spaces.loading import find_space
 
 DEFAULT_SPACE = "efficientnet-lite0/head"
-N_PAIRS = 5
+N_PAIRS, LEAST_SHARE = 5, 0.005  # confusions that are told, and the smallest of them
 
 
 @dataclass(frozen=True, eq=False)
 class Outlook:
-    """What is expected of a task. predicted: by the predictor, left_out: on the labelled samples, each left out; either may be
-    missing. trusted: which of the two is believed, and its score. after: expected accuracy once `order` is labelled."""
+    """What is expected of a task. predicted: by the predictor, left_out: on labelled samples left out; either may be missing.
+    trusted: which of the two is believed, and its score. after: expected accuracy once `order` is labelled."""
 
     task: FewShotTask
     predicted: Score | None
@@ -45,36 +45,43 @@ class Outlook:
 
     @property
     def pairs(self) -> list[tuple[str, str, float]]:
-        """Classes that will be confused most: (true, named, share of the first's samples)."""
-        found = [(self.task.names[a], self.task.names[b], float(self.confusion[a, b]))
-                 for a in range(self.task.n_ways) for b in range(self.task.n_ways) if a != b]  # fmt: skip
+        """Classes that will be confused most, half a percent at least: (true, named, share of the first's samples)."""
+        names, shares = self.task.names, self.confusion
+        pairs = [(a, b) for a in range(len(names)) for b in range(len(names)) if a != b and shares[a, b] >= LEAST_SHARE]
+        found = [(names[a], names[b], float(shares[a, b])) for a, b in pairs]
         return sorted(found, key=lambda pair: -pair[2])[:N_PAIRS]
 
 
 def find_outlook(
     task: FewShotTask, predictor: GeneralizationPredictor | None, budget: int, policy: str, seed: int
 ) -> Outlook:
-    """The predictor is believed where the task is like those it was calibrated on; else the task's own left-out samples are."""
+    """The predictor is believed where the task is like those it was calibrated on, unless the task's own left-out samples
+    contradict it: then the lower of the two is. Where the task is unlike them, its own samples are believed."""
     left_out = score_left_out(task)
-    predicted, warnings = None, [*task.warnings, *find_copies(task)]
+    predicted, conflict, warnings = None, "", [*task.warnings, *find_copies(task)]
     familiar = False
     if predictor is not None:
         said = predictor.find_warnings(task)
-        familiar = not said
         lo, hi = predictor.interval(task, 0.95)
         value = predictor.predict(task)
         predicted = Score("predicted_accuracy", value, (min(lo, value), max(hi, value)), predictor.n_scored(task))
-        warnings += said
+        conflict = find_conflict(predicted, left_out)
+        familiar = not said
+        warnings += [*said, conflict] if conflict else said
     else:
         warnings.append("No predictor was calibrated for this encoder: make one with exemplar foresee fit.")
     trusted = predicted if predicted is not None and (familiar or left_out is None) else left_out
+    if conflict and predicted is not None and left_out is not None:
+        trusted = min(predicted, left_out, key=lambda score: score.value)
     if trusted is None:
         raise UserError(
             "Nothing can be said: no predictor was calibrated for this encoder, and leaving samples out needs two labelled "
             "samples of each class."
         )
-    if trusted is left_out and predicted is not None:
-        warnings.append("What is expected is therefore taken from your own labelled samples, each left out in turn.")
+    if trusted is left_out and predicted is not None and not conflict:
+        warnings.append(
+            "What is expected is therefore taken from your own labelled samples, one of each class left out in turn."
+        )
     view = task.view(diffused=task.queries is not None)
     order, after = list[int](), None
     if budget and task.queries is not None:
@@ -83,36 +90,6 @@ def find_outlook(
             after = _after(predictor, task, trusted.value, budget)
     confusion = expected_confusion(view, trusted.value)
     return Outlook(task, predicted, left_out, trusted, confusion, order, after, tuple(dict.fromkeys(warnings)))
-
-
-def find_copies(task: FewShotTask) -> list[str]:
-    """Photographs that are there twice, a sentence per kind: what is measured on them says nothing about others."""
-    known = dict[bytes, set[int]]()
-    n_copies = 0
-    for row, label in zip(task.support, task.labels.tolist(), strict=True):
-        n_copies += row.tobytes() in known
-        known.setdefault(row.tobytes(), set()).add(label)
-    said = []
-    if n_copies:
-        said.append(
-            f"Labelled samples that are copies of others: {n_copies}. Leaving one out is no test then: remove them."
-        )
-    if n_both := sum(len(labels) > 1 for labels in known.values()):
-        said.append(f"Samples that are labelled as more than one class: {n_both}. Keep one label of each.")
-    n_known = 0 if task.queries is None else sum(row.tobytes() in known for row in task.queries)
-    if n_known:
-        said.append(
-            f"Unlabelled samples that are copies of labelled ones: {n_known}. They make a task look easier: remove them."
-        )
-    return said
-
-
-def score_left_out(task: FewShotTask) -> Score | None:
-    """Accuracy of a ridge classifier on each labelled sample, fitted to the others; None where a class has one sample."""
-    if int(task.counts.min()) < 2:
-        return None
-    right = left_out_scores(task.view())[0].argmax(dim=1).numpy() == task.labels
-    return Score.of("left_out_accuracy", stats.proportion(int(right.sum()), len(right)))
 
 
 def _after(predictor: GeneralizationPredictor, task: FewShotTask, now: float, budget: int) -> float:
@@ -223,7 +200,7 @@ def describe(outlook: Outlook, photos: Photos) -> str:
     how = (
         "the calibrated predictor"
         if best.name == "predicted_accuracy"
-        else "your own labelled photographs, each left out"
+        else "your own labelled photographs, left out in turn"
     )
     lines = [
         f"{len(task.labels)} labelled photographs of {task.n_ways} classes, {task.n_queries} unlabelled, "
@@ -238,7 +215,9 @@ def describe(outlook: Outlook, photos: Photos) -> str:
             ],
         ),
         "",
-        format_table(("of", "will be called", "share"), [(a, b, f"{share:.2f}") for a, b, share in outlook.pairs]),
+        format_table(("of", "will be called", "share"), [(a, b, f"{share:.2f}") for a, b, share in outlook.pairs])
+        if outlook.pairs
+        else "No two classes are likely to be confused.",
     ]
     if outlook.order:
         names = [str(photos.paths[len(task.labels) + row].name) for row in outlook.order]

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import softmax
 
-from exemplar.foresee.indicators.left_out import left_out_scores
+from exemplar.foresee.indicators.left_out import balanced_left_out
 from exemplar.foresee.views import TaskView
 
 COLD, HOT = 1e-3, 1e3  # temperatures
@@ -31,7 +31,7 @@ def matched_posterior(scores: np.ndarray, accuracy: float) -> np.ndarray:
 
 def expected_confusion(view: TaskView, accuracy: float) -> np.ndarray:
     """(ways, ways), rows sum to 1: from the queries, whose posterior says which class each may belong to; where there are none,
-    from the labelled samples, each left out in turn (one sample of a class alone: as it was trained)."""
+    from the labelled samples, one of each class left out in turn (one sample of a class alone: as it was trained)."""
     n = view.n_ways
     if view.raw_queries is not None:
         p = matched_posterior(view.query_log_p[0].double().numpy(), accuracy)
@@ -39,7 +39,7 @@ def expected_confusion(view: TaskView, accuracy: float) -> np.ndarray:
         joint = p.T @ named  # expected number of samples of each class that get each name
     else:
         scores = (
-            left_out_scores(view)[0].double().numpy()
+            balanced_left_out(view.support[0], view.labels[0], n).double().numpy()
             if view.least_shots > 1
             else view.support_log_p[0].double().numpy()
         )

@@ -13,11 +13,13 @@ import numpy as np
 from exemplar.answers import Answer, format_pairs
 from exemplar.errors import UserError
 from exemplar.files import npz_names, read_npz
+from exemplar.foresee.own_samples import find_conflict, find_copies, score_left_out
 from exemplar.foresee.predictor import GeneralizationPredictor
 from exemplar.foresee.ready import SPACES, load_ready
 from exemplar.foresee.running import BankRequest
 from exemplar.foresee.single_tasks import FewShotTask
 from exemplar.options import check_path
+from exemplar.records import Score
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -64,20 +66,25 @@ def predict_task(given: Any, predictor: Any, *, level: float) -> Answer:
     task = find_task(given)
     asked = find_predictor(predictor, "supervised" if task.queries is None else "semi")
     value, interval = asked.predict(task), asked.interval(task, level)
-    warnings = (*task.warnings, *asked.find_warnings(task))
+    left_out, widest = score_left_out(task), asked.interval(task, 0.95)
+    predicted = Score("predicted_accuracy", value, (min(widest[0], value), max(widest[1], value)), asked.n_scored(task))
+    conflict = find_conflict(predicted, left_out)
+    said = [*asked.find_warnings(task), conflict] if conflict else asked.find_warnings(task)
+    warnings = (*task.warnings, *find_copies(task), *said)
     values = {
         "expected_accuracy": value,
         "interval": list(interval),
         "level": level,
         "per_class": asked.per_class(task),
     }
-    values |= {"familiar": not asked.find_warnings(task), "warnings": list(warnings), "calibrated_on": asked.source}
-    said = {
+    values |= {"left_out_accuracy": None if left_out is None else left_out.json()}
+    values |= {"familiar": not said, "warnings": list(warnings), "calibrated_on": asked.source}
+    told = {
         "expected accuracy": f"{value:.3f}",
         f"{100 * level:g} % interval": f"{interval[0]:.3f} – {interval[1]:.3f}",
     }
-    said |= {f"of {name}": f"{share:.3f}" for name, share in values["per_class"].items()}  # type: ignore[attr-defined]
-    return Answer(values=values, text=format_pairs(said), warnings=warnings)
+    told |= {f"of {name}": f"{share:.3f}" for name, share in values["per_class"].items()}  # type: ignore[attr-defined]
+    return Answer(values=values, text=format_pairs(told), warnings=warnings)
 
 
 def find_task(given: Any) -> FewShotTask:

@@ -146,17 +146,17 @@ class GeneralizationPredictor:
         place = Path(path).expanduser()
         if not place.is_file():
             raise UserError(f"there is no predictor {place}: make one with exemplar foresee fit")
-        at = read_json(place)
         try:
+            at = read_json(place)
             if at["predictor"] != VERSION:
                 raise KeyError("predictor")
             pairs = {name: tuple(at["config"][name]) for name in ("ways", "shots", "queries")}
             config = PredictorConfig(**(at["config"] | pairs))
             models = {name: Calibrated.of_plain(model) for name, model in at["models"].items()}
             return cls(config, models, float(at["growth"]), str(at["source"]), int(at["n_features"]))
-        except (KeyError, TypeError, ValueError, AttributeError) as problem:
+        except (UserError, KeyError, TypeError, ValueError, AttributeError) as problem:
             raise UserError(
-                f"{place} is no predictor of this version: make it again with exemplar foresee fit"
+                f"{place} is no predictor, or of another version: make it again with exemplar foresee fit"
             ) from problem
 
     def _view(self, task: FewShotTask) -> Any:

@@ -17,7 +17,7 @@ from exemplar.foresee.banks import FeatureBank, encode_bank, find_bank
 from exemplar.foresee.evaluating import Evaluated, Recipe, evaluate_tasks
 from exemplar.foresee.figures.run_page import FIGURE, PAGE, plot_run, write_run_page
 from exemplar.foresee.graphs import VARIANTS, GraphConfig
-from exemplar.foresee.indicators import MEASURES, WARNED, chosen_measures
+from exemplar.foresee.indicators import WARNED, chosen_measures, sees_scored
 from exemplar.foresee.scores import Correlations, score_measures
 from exemplar.foresee.tasks import TaskConfig, usable_classes
 from exemplar.foresee.user_agents import find_answering
@@ -129,7 +129,7 @@ def run_tasks(request: RunRequest, *, out: Path | str | None, device: str, seed:
         warnings = (*bank.warnings, *find_warnings(request, bank, scored, len(usable)))
         if run is not None and not run.finished:
             _write_folder(run, found, scored, warnings)
-    return _answer(request, found, scored, warnings, seconds, folder, out, seed)
+    return _answer(request, bank, found, scored, warnings, seconds, folder, out, seed)
 
 
 def find_warnings(request: RunRequest, bank: FeatureBank, scored: Correlations, n_usable: int) -> list[str]:
@@ -164,10 +164,14 @@ def _write_folder(run: Run, found: Evaluated, scored: Correlations, warnings: tu
     write_run_page(run.folder, found, scored, warnings, how_made([run.folder]))
 
 
-def as_values(scored: Correlations) -> dict[str, Any]:
+def as_values(scored: Correlations, setting: str) -> dict[str, Any]:
     """Performance, and each measure's Pearson correlation with Spearman's beside it, as JSON has them."""
     correlation = {
-        name: {**score.json(), "spearman": scored.spearman[name].json(), "sees_scored_queries": MEASURES[name].queries}
+        name: {
+            **score.json(),
+            "spearman": scored.spearman[name].json(),
+            "sees_scored_queries": sees_scored(name, setting),
+        }
         for name, score in scored.pearson.items()
     }
     return {
@@ -178,24 +182,30 @@ def as_values(scored: Correlations) -> dict[str, Any]:
 
 
 def _answer(
-    request: RunRequest, found: Evaluated, scored: Correlations, warnings: tuple[str, ...], seconds: float, folder: Path | None,
-    out: Path | str | None, seed: int,
+    request: RunRequest, bank: FeatureBank, found: Evaluated, scored: Correlations, warnings: tuple[str, ...], seconds: float,
+    folder: Path | None, out: Path | str | None, seed: int,
 ) -> RunAnswer:  # fmt: skip
-    values: dict[str, Any] = as_values(scored) | {"cpu_seconds": seconds, "agent": request.agent_name}
+    values: dict[str, Any] = as_values(scored, request.task.setting) | {
+        "cpu_seconds": seconds,
+        "agent": request.agent_name,
+    }
     values |= {**vars(request.task), "tasks": request.n_tasks, "variant": request.variant, "seed": seed}
+    values |= {"features": bank.source, "classes": bank.n_classes}
     values |= {"intervals_over": scored.over, "left_out": scored.left_out}
     rows = [
         (name, f"{score.value:+.3f}", f"[{score.ci95[0]:+.3f}, {score.ci95[1]:+.3f}]", f"{scored.spearman[name].value:+.3f}",
-         "yes" if MEASURES[name].queries else "no")
+         "yes" if sees_scored(name, request.task.setting) else "no")
         for name, score in scored.pearson.items()
     ]  # fmt: skip
-    mean = scored.performance
+    mean, bound = scored.performance, ""
+    if scored.ceiling is not None:
+        bound = f"Noise ceiling of a measure that does not see the scored samples: {scored.ceiling:.3f}. "
     text = (
+        f"Features: {bank.source}, {bank.n_classes} classes.\n"
         f"{mean.name.replace('_', ' ')} of {request.agent_name}: {mean.value:.4f} [{mean.ci95[0]:.4f}, "
         f"{mean.ci95[1]:.4f}] over {mean.n:,} tasks\n\n"
         + format_table(("measure", "Pearson", f"95 % over {scored.over}", "Spearman", "sees the scored samples"), rows)
-        + f"\n\nNoise ceiling of a measure that does not see the scored samples: {scored.ceiling:.3f}. "
-        f"{seconds:.2f} CPU seconds."
+        + f"\n\n{bound}{seconds:.2f} CPU seconds."
     )
     if out is not None:
         values["out"], text = str(out), f"{text} Kept in {out}."

@@ -25,12 +25,13 @@ LEAST_TASKS = 10
 @dataclass(frozen=True, eq=False)
 class Correlations:
     """performance: mean accuracy (or adjusted Rand index); pearson, spearman: measure → score; ceiling: the largest correlation
-    with accuracy that a measure can have that does not see the scored samples; left_out: measure → why it has none."""
+    with accuracy that a measure can have that does not see the scored samples, None where nothing is labelled: every measure
+    sees them then, and an index is no share of them; left_out: measure → why it has none."""
 
     performance: Score
     pearson: dict[str, Score]
     spearman: dict[str, Score]
-    ceiling: float
+    ceiling: float | None
     left_out: dict[str, str]
     over: str
 
@@ -66,7 +67,8 @@ def score_measures(found: Evaluated, *, agent: str = "", concept: str = "", vari
             r, over = over_classes(statistic(x, y[:, None]), classes, z=True)
             for column, name in enumerate(kept):
                 into[name] = Score.of(f"{kind}_{name}", r[column], n=len(y), **labels)
-    return Correlations(performance, pearson, spearman, noise_ceiling(y, found.n_scored), left_out, over)
+    ceiling = noise_ceiling(y, found.n_scored) if found.is_accuracy else None
+    return Correlations(performance, pearson, spearman, ceiling, left_out, over)
 
 
 def score_leads(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from exemplar.foresee.banks import FeatureBank
 from exemplar.foresee.running import BankRequest
 from exemplar.foresee.studies import DESCRIBED
 from exemplar.foresee.studies.by_name import caption_of, compute_study, text_of
+from exemplar.foresee.studies.statements import OURS
 from exemplar.records import Score, Scores
 from exemplar.report.how_made import how_made
 from exemplar.report.page import Chapter, Figure, write_page
@@ -59,7 +61,7 @@ def run_study(
     }
     return StudyAnswer(
         values=values,
-        text=f"{_told(found)}\n\n{page}",
+        text=f"{lead_of(bank)}\n\n{_told(found)}\n\n{page}",
         scores=Scores.collect(found),
         warnings=bank.warnings,
         folder=folder,
@@ -71,19 +73,36 @@ def run_study(
 def _write_page(folder: Path, name: str, scores: list[Score], bank: FeatureBank) -> Path:
     judged = [score for score in scores if score.name == "holds"]
     rows = [(score.agent, "holds" if score.value else "does not hold", score.concept) for score in judged]
-    table = [Table(("statement of the paper", "here", "judged by"), rows)] if rows else []
+    table = [Table(("statement", "here", "judged by"), rows)] if rows else []
     figure = Figure(caption_of(name), svg=(folder / FIGURE).read_text(encoding="utf-8"))
     numbers = [score for score in scores if score.name != "holds" and not score.name.startswith("spearman")]
     chapters = [
         Chapter(DESCRIBED[name], (text_of(name),), (figure,), tables=table),
         Chapter("Every number", scores=numbers),
     ]
-    n_hold = sum(bool(score.value) for score in judged)
-    verdict = f"{n_hold} of {len(judged)} statements of the paper hold here." if judged else ""
-    lead = f"Features: {bank.source}, {bank.n_classes} classes."
+    lead = lead_of(bank)
     return write_page(
-        folder / PAGE, "Know how well you will do", lead, chapters, verdict=verdict, made=how_made([folder])
+        folder / PAGE,
+        "Know how well you will do",
+        lead,
+        chapters,
+        verdict=count_statements(judged),
+        made=how_made([folder]),
     )
+
+
+def lead_of(bank: FeatureBank) -> str:
+    return f"Features: {bank.source}, {bank.n_classes} classes."
+
+
+def count_statements(judged: Sequence[Score]) -> str:
+    """How many of the paper's statements hold here, and how many of ours."""
+    said = []
+    for whose, mine in (("of the paper", False), ("of ours", True)):
+        some = [bool(score.value) for score in judged if score.agent.startswith(OURS) == mine]
+        if some:
+            said.append(f"{sum(some)} of {len(some)} statement{'s' * (len(some) > 1)} {whose}")
+    return f"{' and '.join(said)} hold here." if said else ""
 
 
 def _told(scores: list[Score]) -> str:
@@ -92,5 +111,5 @@ def _told(scores: list[Score]) -> str:
     rows = [
         (s.name, s.label, f"{s.value:+.3f}", "" if s.n == 1 else f"[{s.ci95[0]:+.3f}, {s.ci95[1]:+.3f}]") for s in rest
     ]
-    parts = [format_table(("statement of the paper", "here", "judged by"), judged)] if judged else []
+    parts = [format_table(("statement", "here", "judged by"), judged)] if judged else []
     return "\n\n".join([*parts, format_table(("score", "of", "value", "95 %"), rows)])

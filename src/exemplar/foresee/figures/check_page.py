@@ -49,7 +49,7 @@ def write_check_page(
     how = (
         "by the calibrated predictor"
         if best.name == "predicted_accuracy"
-        else "from your own labelled photographs, each left out"
+        else "from your own labelled photographs, left out in turn"
     )
     verdict = (
         f"About {100 * best.value:.0f} % of new photographs like these will be named right (95 % interval "
@@ -70,9 +70,9 @@ def write_check_page(
         Chapter(
             "What to expect",
             (
-                "“Predicted accuracy” comes from a predictor that was calibrated on other classes; `left out "
-                "accuracy` is measured on "
-                "your labelled photographs, each named by a classifier that was trained on the others.",
+                "“Predicted accuracy” comes from a predictor that was calibrated on other classes; “left out accuracy” is "
+                "measured on your labelled photographs, one of each class left out in turn and named by a classifier that was "
+                "trained on the others.",
             ),
             (
                 Figure(
@@ -83,7 +83,8 @@ def write_check_page(
             scores,
             tables=[
                 Table(("class", "labelled", "expected accuracy"), rows),
-                Table(("photographs of", "will be called", "share"), pairs, "The confusions to expect most."),
+                *[Table(("photographs of", "will be called", "share"), pairs, "The confusions to expect most.")]
+                * bool(pairs),
             ],
             notes=[f"Warning: {sentence}" for sentence in warnings],
         ),

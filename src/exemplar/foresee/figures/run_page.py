@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.figure import Figure as Plot
 
 from exemplar.foresee.evaluating import Evaluated
-from exemplar.foresee.indicators import MEASURES
+from exemplar.foresee.indicators import MEASURES, sees_scored
 from exemplar.foresee.scores import Correlations
 from exemplar.report.figures import ACCENT, INK, QUIET, as_svg, styled
 from exemplar.report.page import Chapter, Figure, write_page
@@ -28,11 +28,11 @@ def plot_run(found: Evaluated, scored: Correlations) -> str:
     place = np.arange(len(names))[::-1]
     for at, name in zip(place, names, strict=True):
         score = scored.pearson[name]
-        colour = ACCENT if MEASURES[name].queries else INK
+        colour = ACCENT if sees_scored(name, found.config.setting) else INK
         bars.plot(score.ci95, (at, at), color=colour, linewidth=1.6)
         bars.plot([score.value], [at], "o", color=colour, markersize=5)
     bars.axvline(0, color=QUIET, linewidth=1)
-    if scored.ceiling < 1:
+    if scored.ceiling is not None and scored.ceiling < 1:
         for end in (-scored.ceiling, scored.ceiling):
             bars.axvline(end, color=QUIET, linestyle=":", linewidth=1)
     bars.set(
@@ -61,14 +61,20 @@ def write_run_page(
     if scored.pearson:
         best = scored.pearson[scored.best]
         verdict += f"; {scored.best.replace('_', ' ')} foretells it best, with a correlation of {best.value:+.3f}."
+    told = {name: name.replace("_", " ") for name in scored.pearson}
     rows = [
-        (name.replace("_", " "), Cell.of(score), Cell.of(scored.spearman[name]), "yes" if MEASURES[name].queries else "no",
-         MEASURES[name].about)
+        (
+            told[name],
+            Cell.of(score),
+            Cell.of(scored.spearman[name]),
+            "yes" if sees_scored(name, config.setting) else "no",
+        )
         for name, score in scored.pearson.items()
-    ]  # fmt: skip
+    ]
+    bound = "" if scored.ceiling is None else "Dotted: the noise ceiling of the others. "
     caption = (
         f"Left: correlation of each measure with {what}; bars are 95 % intervals over {scored.over}, red measures look at the "
-        f"samples that are scored. Dotted: the noise ceiling of the others. Right: the best measure, a dot per task (at most "
+        f"samples that are scored. {bound}Right: the best measure, a dot per task (at most "
         f"{N_SHOWN:,})."
     )
     chapter = Chapter(
@@ -76,7 +82,10 @@ def write_run_page(
         (f"{tasks}, setting {config.setting}.",),
         (Figure(caption, svg=plot_run(found, scored)),),
         [mean],
-        tables=[Table(("measure", "Pearson", "Spearman", "sees the scored samples", "what it is"), rows)],
+        tables=[
+            Table(("measure", "Pearson", "Spearman", "sees the scored samples"), rows),
+            Table(("measure", "what it is"), [(told[name], MEASURES[name].about) for name in told]),
+        ],
         notes=[f"Warning: {sentence}" for sentence in warnings],
     )
     lead = "Can it be told without a validation set how well a few-shot classifier will do?"

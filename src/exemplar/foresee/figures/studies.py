@@ -44,7 +44,9 @@ def plot_curves(curves: Sequence[Curve]) -> str:
             top.fill_between(
                 [at for at, _ in known], ends[:, 0], ends[:, 1], color=COLOURS[name], alpha=0.08, linewidth=0
             )
-        top.plot(x, [one.ceiling for one in curve.found], ":", color=QUIET, label="noise ceiling")
+        bounds = [(at, one.ceiling) for at, one in zip(x, curve.found, strict=True) if one.ceiling is not None]
+        if bounds:
+            top.plot(*zip(*bounds, strict=True), ":", color=QUIET, label="noise ceiling")
         top.axhline(0, color=QUIET, linewidth=0.8)
         top.set(title=curve.panel.title, ylim=(-0.5, 1.02))
         means = [one.performance for one in curve.found]
@@ -73,6 +75,8 @@ def plot_rates(found: dict[str, np.ndarray]) -> str:
             axis.plot([chosen[0], other[0]], [chosen[1], other[1]], "-", color=QUIET, linewidth=0.8)
             axis.plot(*chosen, "o", color=INK, markerfacecolor="white", markersize=6)
             axis.plot(*other, "o", color=HUES[0], markersize=5)
+        if not len(rates):
+            axis.text(0.5, 0.5, "no half has both\nhard and easy tasks", color=QUIET, ha="center", va="center")
         axis.set(
             xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), title=measure.replace("_", " "), xlabel="easy tasks called hard"
         )
@@ -145,15 +149,25 @@ def plot_choice(scores: Sequence[Score]) -> str:
 @styled
 def plot_explanations(scores: Sequence[Score]) -> str:
     """Each correlation, lead or share as a dot with its interval, in groups by question. As SVG."""
-    plot = Plot(figsize=(8.6, 0.24 * len(scores) + 1.0), layout="constrained")
-    axis = plot.subplots()
-    place = np.arange(len(scores))[::-1]
-    for at, score in zip(place, scores, strict=True):
-        if not np.isnan(score.ci95[0]):
-            axis.plot(score.ci95, (at, at), color=INK, linewidth=1.4)
-        axis.plot([score.value], [at], "o", color=HUES[0], markersize=4)
+    groups: dict[str, list[Score]] = {}
+    for score in scores:
+        groups.setdefault(score.agent, []).append(score)
+    plot = Plot(figsize=(9.2, 0.25 * (len(scores) + 2 * len(groups)) + 0.8), layout="constrained")
+    axis, at, places, told = plot.subplots(), 0, list[int](), list[str]()
+    for question, some in groups.items():
+        places.append(at)
+        told.append(question)
+        for score in some:
+            at += 1
+            if not np.isnan(score.ci95[0]):
+                axis.plot(score.ci95, (at, at), color=INK, linewidth=1.4)
+            axis.plot([score.value], [at], "o", color=HUES[0], markersize=4)
+            places.append(at)
+            told.append(", ".join(filter(None, (score.name.replace("_", " "), score.concept, score.variant))))
+        at += 2
     axis.axvline(0, color=QUIET, linewidth=0.8)
-    told = [f"{s.name.replace('_', ' ')}, {s.concept}, {s.variant}" for s in scores]
-    axis.set(yticks=place, yticklabels=told, xlim=(-1.02, 1.02))
-    axis.tick_params(axis="y", labelsize=7)
+    axis.set(yticks=places, yticklabels=told, xlim=(-1.02, 1.02), ylim=(at - 1, -1))
+    axis.tick_params(axis="y", labelsize=8)
+    for label in axis.get_yticklabels():
+        label.set_fontweight("bold" if label.get_text() in groups else "normal")
     return as_svg(plot)

@@ -128,6 +128,12 @@ def available_measures(setting: str, shots: int) -> tuple[str, ...]:
     return tuple(name for name, one in MEASURES.items() if one.shots <= shots and name not in one_shot)
 
 
+def sees_scored(name: str, setting: str) -> bool:
+    """Whether a measure looks at the samples that are scored, without their labels: those that cluster do so where unlabelled
+    samples are part of the task. (Diffusion lets a little of them into every measure.)"""
+    return MEASURES[name].queries or (setting != "supervised" and not MEASURES[name].labels)
+
+
 def chosen_measures(names: Iterable[str], setting: str, shots: int) -> tuple[str, ...]:
     """`paper`, `all`, or measures by name, as far as they exist in this setting; one that does not is refused."""
     there, found = available_measures(setting, shots), list[str]()

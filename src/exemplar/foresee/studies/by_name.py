@@ -21,6 +21,7 @@ from exemplar.foresee.studies.statements import (
     CURVE_STATEMENTS,
     IMBALANCE_STATEMENTS,
     LABELLING_STATEMENTS,
+    PREDICTION_STATEMENTS,
     THRESHOLD_STATEMENTS,
     judge,
 )
@@ -90,7 +91,7 @@ def compute_study(name: str, run: Run, bank: FeatureBank, tasks: int, seed: int)
         return [*judge(LABELLING_STATEMENTS, scores), *scores], figure
     if name == "prediction":
         scores = compute_predictions(run, bank, ASKED, seed, n_asked=tasks)
-        return scores, plot_prediction(scores)
+        return [*judge(PREDICTION_STATEMENTS, scores), *scores], plot_prediction(scores)
     if name == "choice":
         scores = compute_choice(run, bank, seed)
         return scores, plot_choice(scores)

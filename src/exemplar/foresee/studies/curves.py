@@ -139,12 +139,13 @@ def _best_eigenvalue(found: Evaluated, labels: dict[str, str]) -> tuple[Score, .
 
 
 def curve_scores(curves: Sequence[Curve]) -> list[Score]:
-    """Every point's performance and correlations, once, with the noise ceiling."""
+    """Every point's performance and correlations, once, with the noise ceiling where there is one."""
     found: dict[tuple[str, ...], Score] = {}
     for curve in curves:
         for point, scored, more in zip(curve.panel.points, curve.found, curve.more, strict=True):
-            ceiling = Score("noise_ceiling", scored.ceiling, (np.nan, np.nan), 1, **describe_point(point))
-            for score in (*scored.scores, ceiling, *more):
+            ceilings = [] if scored.ceiling is None else [scored.ceiling]
+            bound = [Score("noise_ceiling", value, (np.nan, np.nan), 1, **describe_point(point)) for value in ceilings]
+            for score in (*scored.scores, *bound, *more):
                 found.setdefault((score.name, score.agent, score.concept, score.variant), score)
     return list(found.values())
 

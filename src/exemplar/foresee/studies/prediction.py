@@ -135,6 +135,9 @@ def split_scores(found: Sequence[dict[str, Any]], task: TaskConfig) -> list[Scor
         "width_90_constant": ("best constant interval", stats.mean(columns["constant"])),
         "called_unlike": ("predictor", stats.mean(columns["unlike"])),
     }
+    for share in ("coverage_90", "called_unlike"):  # a t-interval of a share may leave its range
+        who, mean = named[share]
+        named[share] = who, Estimate(mean.value, max(float(mean.lo), 0.0), min(float(mean.hi), 1.0), mean.n)
     labels: dict[str, Any] = {"concept": describe(task)}
     scores = [Score.of(name, estimate, agent=who, **labels) for name, (who, estimate) in named.items()]
     worst = float(np.quantile(columns["coverage"], 0.1))

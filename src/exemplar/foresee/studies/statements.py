@@ -34,6 +34,8 @@ from exemplar.foresee.studies.verdicts import (
 )
 from exemplar.records import Score
 
+OURS = "ours: "  # how a statement begins that the paper does not make
+
 
 @dataclass(frozen=True)
 class Statement:

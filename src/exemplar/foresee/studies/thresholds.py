@@ -21,7 +21,7 @@ from exemplar.stats import weighted
 
 HARD = 0.8  # accuracy (adjusted Rand index where nothing is labelled) below which a task is hard
 SENSITIVITY = 0.81
-N_HALVES = 10
+N_HALVES, MOST_HALVES = 10, 20  # halves that are judged, and that are tried to find as many
 SMALL_SHIFT = 0.1
 JUDGED = {"supervised": ("lr_loss", 50), "unsupervised": ("davies_bouldin", 30), "semi": ("confidence", 30)}
 
@@ -66,40 +66,44 @@ def compute_thresholds(
     """Rates where the threshold was chosen and on the other classes, over random halves of the classes; and the rates of every
     half, measure → (halves, 2, 2)."""
     rng = seeds.rng("foresee halves", seed)
-    orders = [rng.permutation(bank.n_classes) for _ in range(N_HALVES)]
-    half = bank.n_classes // 2
-    sides = [tuple(int(c) for c in np.sort(part)) for order in orders for part in (order[:half], order[half:])]
-    points = [
-        Point(0, TaskConfig(5, 5, queries, setting), Recipe(measures=(measure,)))
-        for setting, (measure, queries) in JUDGED.items()
-    ]
-    done = evaluate_points(run, bank, points, n_tasks, seed, classes=sides)
-    semi = evaluate_points(run, bank, points[-1:], n_tasks, seed + 1)[0]
-    drop_bank(run)
+    orders = [rng.permutation(bank.n_classes) for _ in range(MOST_HALVES)]
     found, scores = dict[str, np.ndarray](), list[Score]()
-    for place, (measure, _) in enumerate(JUDGED.values()):
-        pairs, area = [], []
-        for k in range(N_HALVES):
-            chosen, other = (done[(2 * k + side) * len(points) + place] for side in (0, 1))
-            rates = _transfer(chosen, other, measure)
-            if rates is not None:
-                pairs.append(rates)
-                area.append(area_under_roc(other.performance < HARD, hardness(other, measure)))
-        found[measure] = np.array(pairs).reshape(-1, 2, 2)
+    for setting, (measure, queries) in JUDGED.items():
+        point = Point(0, TaskConfig(5, 5, queries, setting), Recipe(measures=(measure,)))
+        pairs, n_tried = _usable_halves(run, bank, point, measure, orders, n_tasks, seed)
+        rates = [_transfer(chosen, other, measure) for chosen, other in pairs]
+        found[measure] = np.array(rates).reshape(-1, 2, 2)
+        scores.append(Score("halves_left_out", n_tried - len(pairs), (np.nan, np.nan), 1, agent=measure))
         if len(pairs) > 1:
+            area = [area_under_roc(other.performance < HARD, hardness(other, measure)) for _, other in pairs]
             scores += _rate_scores(found[measure], np.array(area), measure)
-    scores += _oracle_scores(done, len(points))
+            scores += _oracle_scores(pairs) if measure == "confidence" else []
+    semi = evaluate_points(run, bank, [point], n_tasks, seed + 1)[0]  # the last setting
+    drop_bank(run)
     return [*scores, *predicted_accuracy(semi)], found
 
 
-def _oracle_scores(done: Sequence[Evaluated], n_points: int) -> list[Score]:
+def _usable_halves(
+    run: Run, bank: FeatureBank, point: Point, measure: str, orders: Sequence[np.ndarray], n_tasks: int, seed: int
+) -> tuple[list[tuple[Evaluated, Evaluated]], int]:
+    """Tasks of both sides of the first ten halves that have hard and easy tasks on each side, and how many were tried."""
+    pairs, n_tried, half = list[tuple[Evaluated, Evaluated]](), 0, bank.n_classes // 2
+    while len(pairs) < N_HALVES and n_tried < len(orders):
+        some = orders[n_tried : n_tried + N_HALVES - len(pairs)]
+        n_tried += len(some)
+        sides = [tuple(int(c) for c in np.sort(part)) for order in some for part in (order[:half], order[half:])]
+        done = evaluate_points(run, bank, [point], n_tasks, seed, classes=sides)
+        found = zip(done[::2], done[1::2], strict=True)
+        pairs += [pair for pair in found if _transfer(*pair, measure) is not None]
+    return pairs, n_tried
+
+
+def _oracle_scores(pairs: Sequence[tuple[Evaluated, Evaluated]]) -> list[Score]:
     """Does a threshold on confidence fail because confidence is off by another amount for other classes?"""
-    place = list(JUDGED).index("semi")
-    halves = [[done[(2 * k + side) * n_points + place] for side in (0, 1)] for k in range(len(done) // n_points // 2)]
-    moved = [_without_bias(pair, "confidence") for pair in halves]
+    moved = [_without_bias(pair, "confidence") for pair in pairs]
     rates = [_transfer(chosen, other, "confidence") for chosen, other in moved]
     kept = np.array([one for one in rates if one is not None]).reshape(-1, 2, 2)
-    bias = np.array([[(side.measures["confidence"] - side.performance).mean() for side in pair] for pair in halves])
+    bias = np.array([[(side.measures["confidence"] - side.performance).mean() for side in pair] for pair in pairs])
     change = Score.of("change_of_bias", stats.mean(np.abs(bias[:, 1] - bias[:, 0])), agent="confidence")
     return [change, *(_shift_scores(kept, "confidence, made right on average on each side") if len(kept) > 1 else [])]
 
@@ -126,12 +130,12 @@ def _without_bias(sides: Sequence[Evaluated], measure: str) -> list[Evaluated]:
 def _rate_scores(rates: np.ndarray, area: np.ndarray, measure: str) -> list[Score]:
     names = ("false_alarms", "sensitivity")
     scores = [
-        Score.of(name, stats.mean(rates[:, side, column]), agent=measure, concept=where)
-        for side, where in enumerate(("classes it was chosen on", "other classes"))
+        Score.of(f"{name}{where}", stats.mean(rates[:, side, column]), agent=measure)
+        for side, where in enumerate(("_where_chosen", "_on_other_classes"))
         for column, name in enumerate(names)
     ]
     scores += _shift_scores(rates, measure)
-    return [*scores, Score.of("area_under_roc", stats.mean(area), agent=measure, concept="other classes")]
+    return [*scores, Score.of("area_under_roc_on_other_classes", stats.mean(area), agent=measure)]
 
 
 def _shift_scores(rates: np.ndarray, agent: str) -> list[Score]:
