@@ -9,7 +9,7 @@ from typing import Any
 
 from exemplar import engine
 from exemplar.answers import Answer, by_name, format_pairs, format_scores
-from exemplar.errors import UserError
+from exemplar.errors import UserError, shortened
 from exemplar.recall.agents.registry import find_entry
 from exemplar.recall.agents.sources import AgentSource
 from exemplar.recall.inputs import DataSource, check_fits, check_seen, choose_space, encode_first
@@ -18,6 +18,7 @@ from exemplar.recall.outcomes import Outcome, load_outcome
 from exemplar.recall.run_folders import COSTS, FIGURE, PAGE, SUITE, write_run
 from exemplar.recall.running import StreamJob, StreamOptions, do_tasks, gather, make_jobs, show_tasks, task_images
 from exemplar.recall.scores import score_outcome
+from exemplar.recall.strict import LearnerFailed, StrictHost
 from exemplar.recall.suites import Suite, load_suite, make_suite
 from exemplar.recall.task_verbs import check_usable, find_shape, frozen_name
 from exemplar.records import Scores
@@ -88,9 +89,22 @@ def prepare(request: RunRequest, seed: int) -> Prepared:
     agent = AgentSource(request.name, space, shape, given)
     warnings = check_seen(space, request.source, allow_seen=request.allow_seen)
     check_fits(agent, request.source)
-    agent.make().reset(suite.shape.n_labels, _rng())
     strict = request.strict if request.strict is not None else own and given is None
     options = replace(request.options, strict=strict, joint=request.options.joint or agent.is_joint)
+    if strict:  # the user's code is in no process but its own
+        with StrictHost(agent.plain(), agent.name) as host:
+            try:
+                host.snapshot(suite.shape.n_labels, (seed, "try"))
+            except LearnerFailed as problem:
+                raise UserError(f"{agent.name} failed before any task: {problem}") from problem
+            if host.read:
+                warnings += (f"{agent.name} read files when it was made: {shortened(host.read)}.",)
+            if not host.closed:
+                warnings += (
+                    "This machine has no filter for system calls (Linux x86-64 has): native code is not watched.",
+                )
+    else:
+        agent.make().reset(suite.shape.n_labels, _rng())
     if own and not strict:
         warnings += (
             f"{agent.name} was not run in the strict mode: nothing keeps its module or class from remembering sets.",
@@ -166,7 +180,12 @@ def find_costs(ready: Prepared, seed: int) -> tuple[Costs, TrainingCosts | None]
     for k in range(min(len(job.number), 10)):
         task = task_images(job, k, features=ready.agent.takes_features)
         try:
-            costs = measure_costs(ready.agent, task.joint() if ready.options.joint else task)
+            shown = task.joint() if ready.options.joint else task
+            if ready.options.strict:
+                with StrictHost(ready.agent.plain(), ready.agent.name) as host:
+                    costs = host.costs(shown)
+            else:
+                costs = measure_costs(ready.agent, shown)
             return costs, measure_training(ready.agent.space) if ready.agent.space else None
         except UserError:
             raise
@@ -207,6 +226,8 @@ def _answer(
         warnings.append(f"{ready.agent.name} is transductive: a target's prediction depends on the targets beside it.")
     if ready.options.joint:
         warnings.append(f"{ready.agent.name} was shown all support sets at once: it is a bound, no continual learner.")
+    if ready.agent.is_own and not costs["macs_task"]:
+        warnings.append(f"torch saw no multiply-accumulates of {ready.agent.name}: arithmetic in NumPy is not counted.")
     if costs["unknown"]:
         warnings.append(f"MACs leave out operators without a formula: {', '.join(costs['unknown'])}.")
     gmacs = {"MACs of a task": f"{costs['macs_task'] / 1e6:,.1f} million", "NSS": shape.nss,

@@ -65,6 +65,8 @@ def _read(value: Any, what: str) -> np.ndarray:
         )
     if value.dtype.kind == "i" and value.itemsize == 8 and (value == POISON_LABEL).any():
         raise UserError(f"{what} is a view of the labels of a support set that is over: keep a copy")
+    if value.dtype == bool:  # 1 bit is charged: of a byte that is more than 0 or 1, no more than that lasts
+        return np.ascontiguousarray(value).view(np.uint8) != 0
     return np.array(value, order="C", copy=True)
 
 

@@ -161,12 +161,21 @@ def stream_task(host: Host, task: TaskImages, *, seed: int = 0, history: bool = 
         charges.append(charge_state(state, snapshot, n_samples=n_seen, n_labels=task.n_labels))
         states.append(state)
         if history and len(task.support) == len(task.target):
-            own.append(host.predict(task.n_labels, (*name, "own", place), state, task.target[place]))
+            own.append(_ask_mixed(host, task, (*name, "own", place), state, task.target[place]))
     assert state is not None
     flat = task.target.reshape(-1, *task.target.shape[2:])
-    log_p = host.predict(task.n_labels, (*name, "targets"), state, flat)
+    log_p = _ask_mixed(host, task, (*name, "targets"), state, flat)
     shape = (*task.target.shape[:2], task.n_labels)
     return Streamed(log_p.reshape(shape), np.stack(own) if own else None, charges, states)
+
+
+def _ask_mixed(host: Host, task: TaskImages, seed: tuple[Any, ...], state: State, images: np.ndarray) -> np.ndarray:
+    """Predictions in the order of images, which are handed over in another: in a suite, a target's place tells its set."""
+    order = seeds.rng("recall order of targets", *seed).permutation(len(images))
+    mixed = host.predict(task.n_labels, seed, state, images[order])
+    log_p = np.empty_like(mixed)
+    log_p[order] = mixed
+    return log_p
 
 
 def check_names(first: list[State], other: list[State], who: str) -> None:
@@ -181,7 +190,8 @@ def check_names(first: list[State], other: list[State], who: str) -> None:
 
 def is_transductive(host: Host, task: TaskImages, state: State, *, seed: int = 0, n: int = 6) -> bool:
     """Whether targets predicted one by one are predicted otherwise than together."""
-    flat = task.target.reshape(-1, *task.target.shape[2:])[:n]
+    flat = task.target.reshape(-1, *task.target.shape[2:])
+    flat = flat[:: max(1, len(flat) // n)][:n]  # of several sets
     name = (seed, task.number, "targets")
     together = host.predict(task.n_labels, name, state, flat)
     alone = np.concatenate([host.predict(task.n_labels, name, state, flat[k : k + 1]) for k in range(len(flat))])

@@ -1,12 +1,12 @@
-"""The strict mode: every call of a learner's methods is a process of its own, forked from one that has done nothing yet.
+"""The strict mode: every call of a learner's methods is a process of its own, forked from one that ran nothing of the user's.
 
-A process of ours makes the learner once and never calls it. For each support set, and for the targets, it forks; the child is
-given the state and the images through a pipe, does that one thing, sends back arrays, and is gone. Classes, modules, closures,
-threads and global variables carry nothing from one set to the next, and targets are not in memory while support sets are
-shown. While the learner's code runs, opening files for writing, starting processes and sockets are refused (an audit hook);
-while it learns or predicts, so is reading files that are not code. Nothing is unpickled, on either side.
-
-This guards against mistakes and ordinary cheating. It is no wall against native code written to get around it.
+For each support set, and for the targets, that process forks; the child makes the learner, is given the state and the images,
+does that one thing, sends back arrays, and is killed. Modules are imported in the child, so that classes, globals, closures,
+threads, pipes and shared memory carry nothing from one set to the next; the process that scores never runs the learner's code,
+not for its costs either. Targets are not in memory while support sets are shown. A child has no file of ours open. While it
+runs, an audit hook refuses writing, processes and sockets by name, and reading files that are not code once the learner is
+made; on Linux x86-64 a filter in the kernel refuses them to native code as well (`sandbox`). Nothing is unpickled, on either
+side.
 """
 
 from __future__ import annotations
@@ -23,7 +23,9 @@ from typing import IO, Any, Self
 import numpy as np
 
 from exemplar.errors import UserError
+from exemplar.recall.meters.costs import Costs
 from exemplar.recall.states import State
+from exemplar.recall.stream import TaskImages
 from exemplar.store import pack, unpack
 
 LENGTH = struct.Struct(">Q")
@@ -46,16 +48,25 @@ class StrictHost:
             "OMP_NUM_THREADS": "1",
             "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
             "HOME": self.folder.name,
+            "PYTHONDONTWRITEBYTECODE": "1",
         }
         self.process = subprocess.Popen(
             [sys.executable, "-W", "ignore", "-c", "from exemplar.recall.strict_worker import main; main()"],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=Path.cwd(), env=environment,
         )  # fmt: skip
-        self.make(source)
+        try:
+            self.make(source)
+        except BaseException:
+            self.close()
+            raise
 
     def make(self, source: dict[str, Any]) -> None:
         """Put another learner in the place of this one."""
-        self._ask({"make": source})
+        try:
+            made = self._ask({"make": source})
+        except LearnerFailed as problem:
+            raise UserError(f"{self.who} cannot be made: {problem}") from problem
+        self.read, self.closed = list(made["read"]), bool(made["closed"])
 
     def snapshot(self, n_labels: int, seed: tuple[Any, ...]) -> State:
         return self._state(self._ask({"do": "snapshot", "n_labels": n_labels, "seed": list(seed)}))
@@ -76,6 +87,11 @@ class StrictHost:
     def predict(self, n_labels: int, seed: tuple[Any, ...], state: State, images: np.ndarray) -> np.ndarray:
         asked = {"do": "predict", "n_labels": n_labels, "seed": list(seed), "state": state, "images": images}
         return np.asarray(self._ask(asked)["log_p"])
+
+    def costs(self, task: TaskImages) -> Costs:
+        """What a task costs, measured in a process of its own."""
+        found: Any = self._ask({"costs": vars(task)})["costs"]
+        return Costs(**found | {name: tuple(found[name]) for name in ("macs_per_set", "unknown")})
 
     def close(self) -> None:
         for stream in (self.process.stdin, self.process.stdout):
@@ -113,7 +129,11 @@ class StrictHost:
 
 
 def send(stream: IO[bytes], message: dict[str, Any]) -> None:
-    content = pack(message)
+    forward(stream, pack(message))
+
+
+def forward(stream: IO[bytes], content: bytes) -> None:
+    """A message that is packed already."""
     stream.write(LENGTH.pack(len(content)) + content)
     stream.flush()
 

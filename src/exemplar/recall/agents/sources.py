@@ -3,6 +3,7 @@ so that another process can make the same one."""
 
 from __future__ import annotations
 
+import importlib.util
 import inspect
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -62,12 +63,17 @@ class AgentSource:
         """Of the source of the user's own class, "" where there is none."""
         if not self.is_own:
             return ""
-        kind = self.given if isinstance(self.given, type) else type(self.given) if self.given is not None else None
+        place = self.agent.rpartition(":")[0]
         try:
-            kind = kind or load_named(self.agent, "class")
-            file = inspect.getsourcefile(kind)
+            if self.given is not None:
+                file = inspect.getsourcefile(self.given if isinstance(self.given, type) else type(self.given))
+            elif place.endswith(".py"):
+                file = str(Path(place).expanduser())
+            else:
+                found = importlib.util.find_spec(place)  # not run here, but in processes of its own
+                file = None if found is None else found.origin
             return "" if file is None else seeds.digest("learner", Path(file).read_bytes())
-        except (OSError, TypeError):
+        except (OSError, TypeError, ImportError, ValueError):
             return ""
 
 
