@@ -72,6 +72,15 @@ class LinearModel(GaussianModel):
         return torch.zeros_like(x) if exemplars is None else self.weight() * exemplars
 
 
+@dataclass(frozen=True)
+class UnevenModel(GaussianModel):
+    """As the Gaussian one, but the exemplar counts for more to the left."""
+
+    def predict_noise(self, x: torch.Tensor, t: int, exemplars: torch.Tensor | None) -> torch.Tensor:
+        ramp = torch.linspace(1.0, 0.2, self.size[1])
+        return super().predict_noise(x, t, None if exemplars is None else exemplars * ramp)
+
+
 def changes_its_input(images, label, exemplars, rng):  # type: ignore[no-untyped-def]
     images *= 0.5
     return images + 0.1

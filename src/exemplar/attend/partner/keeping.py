@@ -27,7 +27,8 @@ class LipschitzPartner:
 
     @property
     def concepts(self) -> tuple[str, ...]:
-        return self.card.concepts
+        """In the order of the outputs."""
+        return tuple(sorted(self.card.concepts))
 
     @property
     def size(self) -> int:

@@ -1,4 +1,4 @@
-"""How the partner is trained: cross-entropy, under the constraint that every layer has norm 1 at most (deel-torchlip)."""
+"""How the partner is trained: cross-entropy, under the constraint that every layer has norm 1 at most."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self
 import torch
 from torch import nn
 from torch.nn import functional
+from torch.nn.utils.parametrize import register_parametrization
 
 from exemplar.attend.partner.network import GroupSort2, build_classifier
 from exemplar.errors import UserError
@@ -17,6 +18,7 @@ from exemplar.spaces.training.objective import KeptNetwork, Loss, check_rate
 
 ARCHITECTURE = "lipschitz-classifier"
 PART = 1024
+BJORCK = 12  # iterations
 
 
 @dataclass(frozen=True)
@@ -83,20 +85,36 @@ class LipschitzClassifier:
         return KeptNetwork(plain, ARCHITECTURE, config)
 
 
-def constrained(plain: nn.Sequential) -> nn.Sequential:
-    """The same layers with weights that are kept at norm 1 (Björck's orthogonalisation after the spectral norm)."""
-    from deel import torchlip
+class UnitNorm(nn.Module):
+    """A weight as (out, rest), with its largest singular value 1 and the others brought near it; times `scale`.
 
-    found: list[nn.Module] = []
+    The weight is divided by its norm, then Björck's iteration (Björck & Bowie 1971) raises what is below 1 and never leaves
+    [0, 1]. The norm is computed exactly, from the eigenvalues of the smaller Gram matrix: by a few steps of power iteration, as
+    in deel-torchlip, it can come out too small, and then the iteration diverges."""
+
+    def __init__(self, scale: float) -> None:
+        super().__init__()
+        self.scale = scale
+
+    def forward(self, weight: torch.Tensor) -> torch.Tensor:
+        w = weight.flatten(1)
+        wide = w.shape[0] <= w.shape[1]
+        gram = (w @ w.T if wide else w.T @ w).detach()
+        w = w / torch.linalg.eigvalsh(gram)[-1].sqrt()
+        for _ in range(BJORCK):
+            w = 1.5 * w - 0.5 * ((w @ w.T) @ w if wide else w @ (w.T @ w))
+        return self.scale * w.view_as(weight)
+
+
+def constrained(plain: nn.Sequential) -> nn.Sequential:
+    """The same layers, of norm 1 at most. A pixel takes part in k × k places of a convolution, whose norm is therefore up to k
+    times that of its kernel as a matrix."""
     for layer in plain:
         if isinstance(layer, nn.Conv2d):
-            size, padding = layer.kernel_size[0], int(layer.padding[0])
-            found.append(torchlip.SpectralConv2d(layer.in_channels, layer.out_channels, size, padding=padding))
+            register_parametrization(layer, "weight", UnitNorm(1 / layer.kernel_size[0]))
         elif isinstance(layer, nn.Linear):
-            found.append(torchlip.SpectralLinear(layer.in_features, layer.out_features))
-        else:
-            found.append(layer)
-    return nn.Sequential(*found)
+            register_parametrization(layer, "weight", UnitNorm(1.0))
+    return plain
 
 
 def plain_copy(network: nn.Module) -> nn.Sequential:

@@ -53,9 +53,10 @@ class Parts:
     test: np.ndarray
 
     def images(self, rows: np.ndarray, held_out: TrainingImages | None = None) -> TrainingImages:
-        return TrainingImages.of(
-            self.data.take(rows), self.data.concept.code[rows], self.data.concepts, held_out=held_out
-        )
+        names = sorted(self.data.concepts)  # as a card keeps them
+        place = np.array([names.index(name) for name in self.data.concepts])
+        code = place[self.data.concept.code[rows]]
+        return TrainingImages.of(self.data.take(rows), code, names, held_out=held_out)
 
 
 def train(request: PartnerRequest, out: Path | str, device: str, seed: int) -> Answer:
