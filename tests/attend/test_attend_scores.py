@@ -287,4 +287,4 @@ def test_a_concept_that_only_one_side_marked_is_left_out_and_said():
     people = record(noisy(4), concept=["a", "a", "b", "b"])
     model = record(noisy(2), agent="model", concept=["b", "c"])
     found = ex.attend.score_maps(people, [model], n_pairs=10)
-    assert found.models[0].concepts == ("b",) and any("2 concepts" in sentence for sentence in found.warnings)
+    assert found.models[0].concepts == ("b",) and any("left out: 2" in sentence for sentence in found.warnings)

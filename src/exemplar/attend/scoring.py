@@ -81,7 +81,9 @@ def score_maps(
             raise UserError(f"{first.agent} and {model.agent} have no concept in common: mark the same ones.")
         n_alone = len({*first.concepts, *model.concepts}) - len(common)
         if n_alone:
-            warnings.append(f"{n_alone} concepts that only one of {first.agent} and {model.agent} marked are left out.")
+            warnings.append(
+                f"Concepts that only one of {first.agent} and {model.agent} marked are left out: {n_alone}."
+            )
         ours, theirs = first.only(common), model.only(common)
         found.models.append(theirs)
         rng = seeds.rng("attend score", seed, model.agent)

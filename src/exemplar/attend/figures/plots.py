@@ -35,7 +35,7 @@ def plot_agreement(scores: Sequence[Score], ceiling: Score | None) -> Figure:
     axes = figure.add_subplot()
     for offset, (name, colour, label) in zip(
         (0.12, -0.12),
-        (("spearman", ACCENT, "with people"), ("spearman_after_ink", INK, "after ink is taken out")),
+        (("spearman", ACCENT, "as they are"), ("spearman_after_ink", INK, "after ink is taken out")),
         strict=True,
     ):
         found = {score.agent: score for score in scores if score.name == name}
