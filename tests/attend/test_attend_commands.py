@@ -9,7 +9,7 @@ import exemplar as ex
 from conftest import mistake
 from exemplar import UserError
 
-FEW = ("--data", "glyphs", "--concepts", "4", "--drawings", "2")
+FEW = ("--data", "glyphs", "--concepts", "3", "--drawings", "2")
 
 
 @pytest.fixture(scope="module")
@@ -40,12 +40,12 @@ def made(one_place, exemplar):
 
 
 def test_the_issues_keys_are_there(made):
-    assert made["maps"]["maps"] == 8 and made["maps"]["cpu_seconds"] >= 0
-    assert made["play"]["maps"] == made["play"]["right"] <= made["play"]["rounds"] == 40
+    assert made["maps"]["maps"] == 6 and made["maps"]["cpu_seconds"] >= 0
+    assert made["play"]["maps"] == made["play"]["right"] <= made["play"]["rounds"] == 30
 
 
 def test_python_gives_what_the_command_prints(made):
-    options = {"data": "glyphs", "concepts": 4, "drawings": 2}
+    options = {"data": "glyphs", "concepts": 3, "drawings": 2}
     again = ex.attend.maps("occlusion", **options, out="again.npz")
     dropped = ("cpu_seconds", "out", "sheet")
     assert {k: v for k, v in again.json().items() if k not in dropped} == {
@@ -144,22 +144,10 @@ def test_a_mistake_is_one_sentence_and_leaves_nothing(exemplar, tmp_path, words,
 
 def test_another_run_folder_is_not_overwritten(made, exemplar):
     said = exemplar("attend", "score", "people.npz", "--pairs", "600", "--out", "scored")
-    assert said.code == 2 and "pairs" in said.err, said.err
+    assert said.code == 2 and "holds another run" in said.err, said.err
 
 
 def test_what_was_chosen_automatically_is_said(exemplar, tmp_path):
     said = exemplar("attend", "maps", "--agent", "ink", "--concepts", "2", "--drawings", "1", "--json", cwd=tmp_path)
     assert said.code == 0 and "chosen automatically" in said.err, said
     assert json.loads(said.out)["maps"] == 2
-
-
-def test_the_tours_chapter_is_written(tmp_path):
-    from exemplar.attend.tour import CHAPTER, TourConfig
-
-    assert TourConfig().participants > 1
-    CHAPTER.make(tmp_path / "attend", 0, None)
-    before = {path.name: path.read_bytes() for path in (tmp_path / "attend").glob("*.parquet")}
-    chapter = CHAPTER.chapter(tmp_path / "attend")
-    assert "simulated players" in chapter.text[1] and chapter.figures[0].png
-    CHAPTER.make(tmp_path / "attend", 0, None)  # finished: nothing is done again
-    assert before == {path.name: path.read_bytes() for path in (tmp_path / "attend").glob("*.parquet")}
