@@ -14,7 +14,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from exemplar import draw, foresee, images, lab, learn, recall, results, runs, spaces
+    from exemplar import attend, draw, foresee, images, lab, learn, recall, results, runs, spaces
     from exemplar.errors import UserError
     from exemplar.images import load
     from exemplar.touring import tour
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 __all__ = [
     "UserError",
+    "attend",
     "draw",
     "foresee",
     "images",

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from exemplar.records import Scores
     from exemplar.runs import Run
 
-ROOMS = ("images", "spaces", "draw", "learn", "recall", "foresee", "lab")  # in the order of the tour
+ROOMS = ("images", "spaces", "draw", "attend", "learn", "recall", "foresee", "lab")  # in the order of the tour
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,1 @@
+"""Pure functions of maps: blur, ranks, reliability, agreement, ink, sparseness."""

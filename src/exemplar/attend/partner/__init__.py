@@ -1,0 +1,1 @@
+"""The partner of the ClickMe game: who guesses what is being uncovered."""
