@@ -24,6 +24,8 @@ def test_clustering_the_bitmaps_again_gives_the_list_that_ships(real_data: Any, 
         # another machine may round features otherwise, and a drawing at the border of two clusters then changes sides
         assert np.mean([np.isin(one, other).mean() for one, other in zip(made["key"], shipped.key, strict=True)]) > 0.95
     parts = divide_clusters(tmp_path / "parts", clusters, built.folder)
-    assert parts["parts"] == pytest.approx(len(read_parts().name), rel=0.05)  # those at the least size come and go likewise
+    assert parts["parts"] == pytest.approx(
+        len(read_parts().name), rel=0.05
+    )  # those at the least size come and go likewise
     with np.load(tmp_path / "parts" / "parts.npz") as made:
         assert np.isin(read_parts().key, made["key"]).mean() > 0.95

@@ -11,7 +11,7 @@ from functools import lru_cache
 import numpy as np
 
 from exemplar.errors import UserError
-from exemplar.report.resizing import weights
+from exemplar.report.resizing import shares
 
 SIDE = 256  # px of the paper's maps
 KERNEL = 49  # px of its kernel there
@@ -64,4 +64,12 @@ def resize_maps(maps: np.ndarray, size: tuple[int, int]) -> np.ndarray:
         raise UserError(f"maps must be (n, h, w), these are {maps.shape}")
     if maps.shape[1:] == tuple(size):
         return maps
-    return weights(maps.shape[1], size[0]) @ (maps.astype(np.float32) @ weights(maps.shape[2], size[1]).T)
+    down, across = (_weights(source, target) for source, target in zip(maps.shape[1:], size, strict=True))
+    return down @ (maps.astype(np.float32) @ across.T)
+
+
+@lru_cache(maxsize=64)
+def _weights(source: int, target: int) -> np.ndarray:
+    """(target, source) float32, rows sum to 1."""
+    parts, whole = shares(source, target)
+    return (parts / whole[:, None]).astype(np.float32)
