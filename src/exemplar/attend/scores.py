@@ -53,7 +53,11 @@ def score_reliability(people: Annotations, *, n_pairs: int = N_PAIRS, rng: np.ra
             pairs[same] = np.empty(0)  # one image: there is nothing to compare it with
             continue
         pairs[same] = correlate_pairs(people.ranked, first, second)
-        estimate = _over_units(pairs[same], people.concept.code[first], people.image[first])
+        concepts = people.concept.code[first], people.concept.code[second]
+        if same or len(people.concepts) < 3:
+            estimate = _over_units(pairs[same], concepts[0], people.image[first])
+        else:
+            estimate = _without_each(pairs[same], *concepts)
         found.append(Score.of(name, estimate, **label))
     return Reliability(found, pairs[True], pairs[False])
 
@@ -169,6 +173,18 @@ def _over_units(values: np.ndarray, concept: np.ndarray, image: np.ndarray) -> s
     if len(means) == 1:
         return stats.Estimate(float(means[0]), np.nan, np.nan, 1)
     return stats.mean(means)
+
+
+def _without_each(values: np.ndarray, first: np.ndarray, second: np.ndarray) -> stats.Estimate:
+    """Mean over pairs. A pair counts for the concepts of both its maps, so that the interval is a jackknife over concepts."""
+    left = [values[(first != code) & (second != code)] for code in np.unique(first)]
+    kept = [part.mean() for part in left if len(part)]
+    n, mean = len(kept), float(values.mean())
+    if n < 2:
+        return stats.Estimate(mean, np.nan, np.nan, 1)
+    error = np.sqrt((n - 1) / n * np.square(np.array(kept) - np.mean(kept)).sum())
+    reach = float(stdtrit(n - 1, 0.975) * error)
+    return stats.Estimate(mean, mean - reach, mean + reach, n)
 
 
 def _check_alike(people: Annotations, model: Annotations) -> None:
