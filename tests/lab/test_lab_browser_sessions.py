@@ -264,6 +264,7 @@ def test_turing(lab, browser, hand):
         page.get_by_text(f"Pair {number} of 4").wait_for()
         side = page.locator(".drawn").nth(choice)
         side.wait_for()
+        page.wait_for_timeout(100)  # nobody answers sooner, and records refuse times that must be seconds
         {"keyboard": lambda k=choice: page.keyboard.press("FJ"[k]), "mouse": side.click, "touch": side.tap}[hand]()
     assert len(code_of(page)) == 9
     kept = newest(lab, "turing")

@@ -202,14 +202,14 @@ KEPT = KeptResult(
     "5 % by chance alone; `level corrected`: any of ten) or learns by the perceptron (power, and coverage of the interval of "
     "the difference). `as it is`: the model lapses as people do; `lapse rate fitted`: it does not, and the rate is fitted; "
     "`if only people lapse`: it does not, and none is.\n\n"
-    "Where it is known who did what, or everyone did one session, a true model is rejected in 3.5 to 5.7 % of tests, with 8 "
-    "people as with 50. Corrected for ten tests, any of them is in 5 to 7 % with 8 to 16 people and in 8 % with 50 (cells "
+    "Where it is known who did what, or everyone did one session, a true model is rejected in 3.6 to 5.9 % of tests, with 8 "
+    "people as with 50. Corrected for ten tests, any of them is in 6 % with 8 and 16 people and in 8 % with 50 (cells "
     "pooled): 300 replicates are drawn here, and few tell how far out is far; `score` draws 1,000. Where people make next to "
     "no error (lapse 0, late and easy) it is conservative: there are few different outcomes. From counts of people who "
-    "did every subtask and lapse unequally, p of the model as it is is too small (up to a quarter of true models rejected "
-    "late, over all subtasks), for counts do not tell who did what; with the lapse rate fitted it is right from counts, too. "
-    "Intervals of differences hold the truth in 91 to 98 % (of few populations each; counts of the last kind 87 to 97 %), "
-    "those of people's own accuracy in a quarter in 83 to 98 %: quarters are chosen by that accuracy, which draws the "
+    "did every subtask and lapse unequally, p of the model as it is is too small (16 % of true models are rejected late, "
+    "over all subtasks, cells pooled), for counts do not tell who did what; with the lapse rate fitted it is right from counts, too. "
+    "Intervals of differences hold the truth in 90 to 98 % (of few populations each; from counts 86 to 97 %), "
+    "those of people's own accuracy in 87 to 98 %: quarters are chosen by that accuracy, which draws the "
     "hardest down and the easiest up.",
     compute=phase_result,
     quick=False,
