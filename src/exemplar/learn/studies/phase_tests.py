@@ -207,9 +207,10 @@ KEPT = KeptResult(
     "pooled): 300 replicates are drawn here, and few tell how far out is far; `score` draws 1,000. Where people make next to "
     "no error (lapse 0, late and easy) it is conservative: there are few different outcomes. From counts of people who "
     "did every subtask and lapse unequally, p of the model as it is is too small (16 % of true models are rejected late, "
-    "over all subtasks, cells pooled), for counts do not tell who did what; with the lapse rate fitted it is right from counts, too. "
+    "over all subtasks, cells pooled), for counts do not tell who did what; with the lapse rate fitted it is right from "
+    "counts, too. "
     "Intervals of differences hold the truth in 90 to 98 % (of few populations each; from counts 86 to 97 %), "
-    "those of people's own accuracy in 87 to 98 %: quarters are chosen by that accuracy, which draws the "
+    "those of people's own accuracy in a quarter in 87 to 98 %, a mean over quarters: they are chosen by that accuracy, which draws the "
     "hardest down and the easiest up.",
     compute=phase_result,
     quick=False,
