@@ -210,7 +210,8 @@ KEPT = KeptResult(
     "over all subtasks, cells pooled), for counts do not tell who did what; with the lapse rate fitted it is right from "
     "counts, too. "
     "Intervals of differences hold the truth in 90 to 98 % (of few populations each; from counts 86 to 97 %), "
-    "those of people's own accuracy in a quarter in 87 to 98 %, a mean over quarters: they are chosen by that accuracy, which draws the "
+    "those of people's own accuracy in a quarter in 87 to 98 %, a mean over quarters: they "
+    "are chosen by that accuracy, which draws the "
     "hardest down and the easiest up.",
     compute=phase_result,
     quick=False,
