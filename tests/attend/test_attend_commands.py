@@ -126,6 +126,7 @@ def test_maps_of_different_sizes_in_one_file_are_refused(tmp_path):
         (("maps", *FEW), "no weights of cfgdm-quickdraw ship"),
         (("maps", "--agent", "ink", *FEW, "--out", "maps.txt"), "rename maps.txt to end with .npz"),
         (("maps", "--agent", "inc", *FEW), "did you mean ink"),
+        (("maps", "--agent", "nope", *FEW), "there are cfgdm-quickdraw, gradient"),  # no agents that draw
         (("maps", "--agent", "nowhere/agent", *FEW), "there is no folder nowhere"),
         (("play", "painter", *FEW), "there is no agent 'painter'"),
         (("play", "ink", "--partner", "nobody/partner", *FEW), "there is no folder nobody"),

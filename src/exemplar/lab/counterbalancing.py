@@ -16,7 +16,7 @@ MAIN = "main"  # the kind of session that is counterbalanced, and counted for qu
 ABANDONED_S = 3600.0  # after so long without a trial, a session that was begun no longer fills a place of its part
 
 
-class Whoever(Protocol):
+class TakesPart(Protocol):
     """A participant, as far as their parts depend on them."""
 
     @property
@@ -30,9 +30,9 @@ class Whoever(Protocol):
 
 
 def choose_part(
-    connection: sa.Connection, person: Whoever, coming: Next, experiment: Experiment, number: int
+    connection: sa.Connection, person: TakesPart, coming: Next, experiment: Experiment, number: int
 ) -> str | None:
-    """The part that fewest have done or are doing, by lot among equals; a bot's follows from its seed alone. None if all
+    """The part that fewest have done or are doing, at random among equals; a bot's follows from its seed alone. None if all
     are full. Sessions that were begun and left do not count, or they would fill a part for ever."""
     parts = coming.parts
     order = seeds.rng("lab part", person.seed, number).permutation(len(parts))

@@ -50,7 +50,7 @@ def score_agent(agent: str, right: np.ndarray, n: np.ndarray) -> list[Score]:
 
 
 def share_of_right(right: np.ndarray, n: np.ndarray) -> Estimate:
-    """The mean of participants' shares of right choices, whoever made more of them, with a 95 % interval over participants
+    """The mean of participants' shares of right choices, however many choices each made, with a 95 % interval over participants
     (`exemplar.stats.mean_share`); of one participant, over choices (Clopper & Pearson)."""
     if len(n) == 1:
         return stats.proportion(int(right[0]), int(n[0]), method="clopper-pearson")

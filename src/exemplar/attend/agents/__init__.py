@@ -143,7 +143,7 @@ def make_agent(given: Any, task: AttendTask) -> tuple[str, Agent]:
 
         known = rooms.load_room("draw").agents()
         if stem not in known:
-            raise unknown("agent", stem, {*AGENTS, *known})
+            raise unknown("agent", stem, AGENTS)
     return given, _diffusion(stem)(task, setting)
 
 

@@ -1,4 +1,4 @@
-"""What an agent of this room is: whoever says how much each pixel of a drawing matters.
+"""What an agent of this room is: a function that says how much each pixel of a drawing matters.
 
 agent(images, label, exemplars, rng) -> maps
 

@@ -67,7 +67,7 @@ class TuringExperiment:
         return None
 
     def make_plan(self, kind: str, part: str, seed: int) -> dict[str, Any]:
-        """Agents in turn, concepts without repetition as long as there are any left, sides by lot."""
+        """Agents in turn, concepts without repetition as long as there are any left, sides at random."""
         rng = seeds.rng("lab", "turing", seed)
         concepts = list_concepts(self.data, self.split)
         order = np.concatenate([rng.permutation(len(concepts)) for _ in range(-(-self.trials // len(concepts)))])
