@@ -185,7 +185,7 @@ def where_time_goes(advance: Advance, rng: torch.Generator, first: int, n: int =
     launches = sum(kernel.count for kernel in kernels) / steps
     lines = [f"  {sum(kinds.values()):8.2f} ms in {launches:.0f} kernels, of which"]
     lines += [f"  {value:8.2f} ms  {name}" for name, value in sorted(kinds.items(), key=lambda pair: -pair[1])]
-    lines += [f"    {ms(kernel):6.3f} ms {kernel.count / steps:6.1f} × {kernel.key[:110]}" for kernel in kernels[:25]]
+    lines += [f"    {ms(kernel):6.3f} ms {kernel.count / steps:6.1f} × {kernel.key[:110]}" for kernel in kernels[:40]]
     return "\n".join(lines)
 
 
@@ -238,7 +238,7 @@ def main(words: Sequence[str] | None = None) -> list[Row]:
     parser.add_argument("--batch", type=int, default=128 if GPU else 2)
     parser.add_argument("--size", type=int, default=48 if GPU else 16)
     parser.add_argument("--minutes", type=float, default=4.5, help="no variant begins later than this")
-    parser.add_argument("--only", default="", help="a part of the names of the variants to measure")
+    parser.add_argument("--only", action="append", help="a variant to measure, by its whole name; may be repeated")
     parser.add_argument("--dry", action="store_true", help="print, and keep nothing")
     given = parser.parse_args(words)
     settings = Settings(given.width, given.batch, given.size, *((12, 40) if GPU else (1, 2)))
@@ -257,7 +257,7 @@ def main(words: Sequence[str] | None = None) -> list[Row]:
     with tried_kernels():
         for variant in ON_GPU if GPU else ON_CPU:
             begun = time.monotonic()
-            if given.only not in variant.name or (begun + took - settings.began) / 60 > given.minutes:
+            if (given.only and variant.name not in given.only) or (begun + took - settings.began) / 60 > given.minutes:
                 notes.append(f"{variant.name} was left out")
                 print(notes[-1])
                 continue
