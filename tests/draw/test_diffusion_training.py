@@ -17,6 +17,7 @@ from exemplar import seeds
 from exemplar.draw.diffusion import objective as objectives
 from exemplar.draw.diffusion.averaging import Averaged, part_that_draws
 from exemplar.draw.diffusion.drawing import Drawer, binarise
+from exemplar.draw.diffusion.gathering import find_setting, gather_images
 from exemplar.draw.diffusion.objective import Denoising, SetDenoising
 from exemplar.draw.diffusion.samplers import Sampling
 from exemplar.draw.presets import PRESETS, RECIPES, make_recipe, read_objective, with_settings
@@ -319,3 +320,13 @@ class TestVerb:
             ex.draw.train(
                 "cfgdm-tiny", data="glyphs", split="weak-test", hold_out="weak-test", out=str(tmp_path), steps=1
             )
+
+    def test_held_out_concepts_take_the_rest_of_their_category_with_them(self, real_data: Any) -> None:
+        real_data("quickdraw-fs")
+        setting = find_setting("quickdraw-fs", "train")
+        images, _ = gather_images(setting, size=8, exemplars=False, hold_out="val", device="cpu")
+        assert images.held_out is not None
+        held_out, trained = (
+            {name.rpartition("-")[0] for name in names} for names in (images.held_out.names, images.names)
+        )
+        assert trained and not held_out & trained

@@ -10,6 +10,7 @@ from exemplar.draw.trainable import DataSetting
 from exemplar.errors import UserError
 from exemplar.images.catalogue import CATALOGUE, load
 from exemplar.images.concepts import ConceptSet
+from exemplar.spaces.cards import same_names
 from exemplar.spaces.encoding import encode_kept
 from exemplar.spaces.exemplars import central_exemplars
 from exemplar.spaces.training.images import TrainingImages
@@ -40,7 +41,8 @@ def gather_images(
         held_out = _prepare(load(name, hold_out), setting, size, exemplars, device)[0]
     data = load(name, split or None)
     if held_out is not None:
-        left = sorted(set(data.concepts) - set(held_out.names))
+        same = same_names(held_out.names, data.concepts, data.name, listed=False)  # whole categories of sketches
+        left = sorted(set(data.concepts) - same)
         if not left:
             raise UserError(f"nothing is left to train on without the concepts of {hold_out}: hold out another split")
         data = data.only(concepts=left)
