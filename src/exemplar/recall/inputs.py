@@ -27,8 +27,16 @@ SPACES = {
         "protonet": "protonet-omniglot-cfsl-s0",
         "pretrained": "conv4-64-omniglot-cfsl-s0",
         "maml": "maml-omniglot-cfsl-s0",
+        "maml-plus": "maml-plus-omniglot-cfsl-s0",
+        "oml": "oml-omniglot-cfsl-s0",
     },
-    "cifar-fs": {"protonet": "protonet-cifar-fs-s0", "pretrained": "conv4-64-cifar-fs", "maml": "maml-cifar-fs-s0"},
+    "cifar-fs": {
+        "protonet": "protonet-cifar-fs-s0",
+        "pretrained": "conv4-64-cifar-fs",
+        "maml": "maml-cifar-fs-s0",
+        "maml-plus": "maml-plus-cifar-fs-s0",
+        "oml": "oml-cifar-fs-s0",
+    },
 }
 
 

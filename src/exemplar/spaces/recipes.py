@@ -24,6 +24,7 @@ from exemplar.spaces import chosen
 from exemplar.spaces.devices import find_device
 from exemplar.spaces.objectives.classifier import Classifier
 from exemplar.spaces.objectives.maml import Maml
+from exemplar.spaces.objectives.oml import Oml
 from exemplar.spaces.objectives.pretraining import Pretraining
 from exemplar.spaces.objectives.protonet import ProtoNet
 from exemplar.spaces.objectives.simclr import SimClr
@@ -141,6 +142,11 @@ def _resnet(recipe: Recipe) -> Recipe:
 
 WRN = Recipe(Pretraining(), CIFAR_FS, steps=10_000, size=32, threshold=None)
 
+META = Maml(network="conv4-64", ways=15, tasks=2, test_steps=5)
+PLUS = replace(META, multi_step=True, learned_rates=True)  # MAML++
+META_OMNIGLOT = Recipe(META, OMNIGLOT_CFSL, steps=3_000, size=28, chosen=FOR_RECALL)
+META_CIFAR_FS = Recipe(META, ALL_OF_CIFAR_FS, steps=3_000, size=32, threshold=None, chosen=FOR_RECALL)
+
 
 def _released(views: str) -> Recipe:
     return replace(RELEASED, objective=SimClr(views=views, learning_rate=3e-4), chosen=chosen.SIMCLR_OTHER_VIEWS)
@@ -204,8 +210,13 @@ RECIPES = {
         threshold=None,
         chosen=FOR_RECALL,
     ),
-    "maml-omniglot-cfsl": Recipe(Maml(), OMNIGLOT_CFSL, steps=4_000, size=28, chosen=FOR_RECALL),
-    "maml-cifar-fs": Recipe(Maml(shots=2), ALL_OF_CIFAR_FS, steps=4_000, size=32, threshold=None, chosen=FOR_RECALL),
+    "maml-omniglot-cfsl": META_OMNIGLOT,
+    "maml-cifar-fs": META_CIFAR_FS,
+    "maml-plus-omniglot-cfsl": replace(META_OMNIGLOT, objective=PLUS),
+    "maml-plus-cifar-fs": replace(META_CIFAR_FS, objective=PLUS),
+    "maml-dense-cifar-fs": replace(META_CIFAR_FS, objective=replace(PLUS, network="densenet")),
+    "oml-omniglot-cfsl": replace(META_OMNIGLOT, objective=Oml()),
+    "oml-cifar-fs": replace(META_CIFAR_FS, objective=Oml()),
     "conv4-64-cifar-fs": replace(WRN, objective=Pretraining(backbone="conv4-64", mixed=0.0, steps=3_000), steps=3_000),
 }
 

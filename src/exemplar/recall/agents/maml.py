@@ -1,8 +1,10 @@
 """MAML: weights from which a few steps of gradient descent on a support set suffice; set after set, the steps go on.
 
-After Finn et al. (2017), with the meta-trained network and the inner loop of `spaces`. It normalises by the batch it is shown,
-so its predictions are transductive, which the run says. The network has more outputs than a task has labels; the others are
-left out of every loss. Left out of the continual versions of the literature: meta-training on streams.
+After Finn et al. (2017), and MAML++ (Antoniou et al. 2019) where the network has learned rates of its steps, with the
+meta-trained network and the inner loop of `spaces`. It normalises by the batch it is shown, so its predictions are
+transductive, which the run says. The network has more outputs than a task has labels; the others are left out of every loss. Left out of the continual
+versions of the literature: meta-training on streams (`oml` has it); of MAML++: normalisation per step, and loss weights and
+derivatives that change in training.
 """
 
 from __future__ import annotations
@@ -12,12 +14,11 @@ from typing import Any
 import numpy as np
 import torch
 from torch import nn
-from torch.func import functional_call
 from torch.nn import functional
 
 from exemplar.errors import UserError
 from exemplar.recall.states import as_tensors
-from exemplar.spaces.objectives.maml import adapt
+from exemplar.spaces.objectives.maml import Params, adapt, logits, own_weights
 
 
 class MamlLearner:
@@ -32,7 +33,7 @@ class MamlLearner:
                 f"this network was meta-trained for {self.n_outputs} labels, the task has {n_labels}: lower --nss or --ways"
             )
         self.n_labels = n_labels
-        self.fast: dict[str, torch.Tensor] = {}
+        self.fast: Params = {}  # of the one task, (1, *shape); nothing before the first set
 
     def observe(self, images: torch.Tensor, labels: torch.Tensor) -> None:
         n = self.n_labels
@@ -40,19 +41,18 @@ class MamlLearner:
         def loss(outputs: torch.Tensor, label: torch.Tensor) -> torch.Tensor:
             return functional.cross_entropy(outputs[:, :n], label)
 
-        if self.fast:
-            self.network.load_state_dict(self.fast)
         with torch.no_grad():
-            tuned = adapt(self.network, images[None], labels[None], self.steps, self.rate, loss=loss)
-        self.fast = {name: value[0].clone() for name, value in tuned.items()}
+            self.fast = adapt(
+                self.network, images[None], labels[None], self.steps, self.rate, loss=loss, start=self.fast or None
+            )
 
     @torch.no_grad()
     def predict(self, images: torch.Tensor) -> torch.Tensor:
-        outputs: torch.Tensor = functional_call(self.network, self.fast, (images,))
-        return outputs[:, : self.n_labels]
+        weights = self.fast or own_weights(self.network, 1)
+        return logits(self.network, weights, images[None])[0, :, : self.n_labels]
 
     def state(self) -> dict[str, Any]:
-        return {f"fast {name}": value for name, value in self.fast.items()}
+        return {f"fast {name}": value[0] for name, value in self.fast.items()}
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
-        self.fast = {name.removeprefix("fast "): value for name, value in as_tensors(state).items()}
+        self.fast = {name.removeprefix("fast "): value[None] for name, value in as_tensors(state).items()}

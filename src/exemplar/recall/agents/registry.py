@@ -13,6 +13,7 @@ from exemplar.recall.agents.latent_replay import LatentReplay
 from exemplar.recall.agents.lwf import Lwf
 from exemplar.recall.agents.maml import MamlLearner
 from exemplar.recall.agents.nearest_mean import NearestMean
+from exemplar.recall.agents.oml import OmlLearner
 from exemplar.recall.agents.raw_replay import RawReplay
 from exemplar.recall.agents.ridge import Ridge
 from exemplar.recall.agents.streaming_lda import StreamingLda
@@ -22,14 +23,15 @@ from exemplar.spaces.networks import BACKBONE, NETWORKS, build_network
 from exemplar.spaces.zoo import load_network
 
 Make = Callable[..., Learner]
+META_TRAINED = ("maml", "oml")  # as cards call their architecture
 BARE = "conv4-64"  # the literature's low-end network, for agents that begin untrained
 
 
 @dataclass(frozen=True)
 class Entry:
     """what: one line; make: from nothing (features), or from (backbone, n_features); takes: "features" of a frozen space, or
-    "images"; network: "" (none), "bare" (untrained), "pretrained" or "maml"; space: which kind of space suits it, a key of
-    `spaces_for_data`; joint: it is shown all support sets at once, which no continual learner may be."""
+    "images"; network: "" (none), "bare" (untrained), "pretrained", or one of META_TRAINED; space: which kind of space suits it, a
+    key of `inputs.SPACES`; joint: it is shown all support sets at once, which no continual learner may be."""
 
     what: str
     make: Make
@@ -37,6 +39,11 @@ class Entry:
     network: str = ""
     space: str = "pretrained"
     joint: bool = False
+
+    @property
+    def meta_trained(self) -> bool:
+        """Whether it begins with weights that were trained to be adapted."""
+        return self.network in META_TRAINED
 
 
 AT_ONCE = TuningConfig(head_rate=0.1)  # of replay, which has one chance for all sets
@@ -84,6 +91,12 @@ AGENTS: dict[str, Entry] = {
     "ridge": Entry("Ridge regression on pretrained features, from running sums.", Ridge),
     "protonet": Entry("Prototypical networks: running means of an embedding trained for it.", NearestMean, space="protonet"),
     "maml": Entry("MAML: meta-trained weights, adapted set after set.", MamlLearner, "images", "maml", "maml"),
+    "maml-plus": Entry(
+        "MAML++: the same, with learned rates and a loss after every step.", MamlLearner, "images", "maml", "maml-plus"
+    ),
+    "oml": Entry(
+        "OML: features meta-trained on streams, and a small head tuned set after set.", OmlLearner, "images", "oml", "oml"
+    ),
 }  # fmt: skip
 
 
@@ -107,13 +120,15 @@ def make_agent(name: str, space: str, shape: tuple[int, ...]) -> Learner:
         network = build_network(BARE, {"channels": channels, "size": side})
         return entry.make(network, network.n_features)
     network, card = load_network(space, room="spaces")
-    if entry.network == "maml":
-        if card.architecture != "maml":
+    if entry.meta_trained:
+        if card.architecture != entry.network:
             raise UserError(
-                f"{name} needs a network that MAML trained, {space} is a {card.architecture}: give --space another"
+                f"{name} needs a network that {entry.network.upper()} trained, {space} is a {card.architecture}: give "
+                "--space another"
             )
         training = card.training
-        return entry.make(network, int(card.config["ways"]), int(training["test_steps"]), float(training["inner_rate"]))
+        steps = int(training.get("test_steps", training["inner_steps"]))
+        return entry.make(network, int(card.config["ways"]), steps, float(training["inner_rate"]))
     kinds = {NETWORKS[key].architecture or key for key in NETWORKS if NETWORKS[key].kind == BACKBONE}
     if card.architecture not in kinds:
         raise UserError(

@@ -62,7 +62,7 @@ class StudyConfig:
             entry = find_entry(name)
             takes_space = entry.takes == "features" and entry.space == "pretrained"
             space, _ = choose_space(name, self.space if takes_space else None, self.source)
-            if space and not self.agents and entry.network == "maml" and space not in list_spaces():
+            if space and not self.agents and entry.meta_trained and space not in list_spaces():
                 continue
             agent = AgentSource(name, space, self.source.image_shape)
             check_fits(agent, self.source)

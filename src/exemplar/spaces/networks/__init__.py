@@ -33,8 +33,8 @@ class Network:
     """How a network is built.
 
     builder: `module:name`, imported when it is called; kind: CRITIC (takes size, channels and outputs, has a layer
-    `feature` of 256), BACKBONE (takes size and channels, has `n_features`), ADAPTED (normalises by the batch, so that an image
-    has no features of its own: it is adapted to tasks), or "" for what only cards name. arguments: those that belong to the
+    `feature` of 256), BACKBONE (takes size and channels, has `n_features`), ADAPTED (is adapted to tasks, and gives no features
+    of an image by itself), or "" for what only cards name. arguments: those that belong to the
     name; architecture: what cards call it, where the name is but a choice of arguments.
     """
 
@@ -59,6 +59,7 @@ NETWORKS = {
     "resnet": Network(f"{HERE}.quickdraw:ResNet", CRITIC),
     "resnet-narrow": Network(f"{HERE}.quickdraw:ResNet", CRITIC, {"width": 16}),
     "maml": Network(f"{HERE}.adapted:build_learner", ADAPTED),
+    "oml": Network(f"{HERE}.adapted:build_head_learner", ADAPTED),
     "wide-resnet": Network(f"{HERE}.wide_resnet:WideResNet"),
     "wrn28-4": Network(f"{HERE}.wide_resnet:WideResNet", BACKBONE, {"depth": 28, "width": 4}, "wide-resnet"),
     "wrn28-10": Network(f"{HERE}.wide_resnet:WideResNet", BACKBONE, {"depth": 28, "width": 10}, "wide-resnet"),

@@ -2,11 +2,13 @@
 
 All tasks of a meta-step are adapted at once, on torch.func. Batch normalisation takes the statistics of whatever one task
 shows the network together, as MAML usually does: it is transductive, an image's logits depend on its task's other queries.
+
+Two of MAML++'s improvements (Antoniou et al. 2019) are options: a loss after every inner step, and learned rates.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -17,7 +19,7 @@ from torch.nn import functional
 
 from exemplar.errors import UserError
 from exemplar.spaces.networks import square_side
-from exemplar.spaces.networks.adapted import build_learner
+from exemplar.spaces.networks.adapted import Rated, build_learner
 from exemplar.spaces.objectives.protonet import check_drawings, sample_classes, sample_drawings
 from exemplar.spaces.training.images import TrainingImages
 from exemplar.spaces.training.objective import KeptNetwork, check_rate
@@ -30,18 +32,21 @@ TaskLoss = Callable[[Tensor, Tensor], Tensor]  # a task's outputs (n, ways) and 
 
 @dataclass(frozen=True)
 class Maml:
-    """network: a critic (`networks`), its last layer as wide as a task has ways. ways, shots, queries: classes of a task, and
-    support and query drawings of each; the first support drawing is the class's exemplar where the data has exemplars.
+    """network: a critic or a backbone (`networks`), its last layer as wide as a task has ways. ways, shots, queries: classes
+    of a task, and support and query drawings of each; the first support drawing is the class's exemplar where the data has
+    exemplars.
 
     tasks: of a meta-step; inner_steps, test_steps: of gradient descent on a task's support, in training and in testing;
     inner_rate: of those steps; 0.01 in the paper, with which it learns far more slowly; learning_rate: Adam's, which stays as
     it is; clip: the largest norm of the meta-gradient, which at times explodes through the inner steps; first_order: take the
-    inner gradients for constants; test_tasks: of validation.
+    inner gradients for constants; multi_step: the queries' loss counts after every inner step, in proportion to the step's
+    number (MAML++ moves the weight to the last step as training goes on, but a replayed step does not know its number);
+    learned_rates: of the inner steps, one per tensor of weights and step, beginning at inner_rate; test_tasks: of validation.
     Always computed in full precision: second derivatives need it. Fit for `replay`, not for `compile`.
     """
 
     name: ClassVar[str] = "Maml"  # on cards and checkpoints: it stays whatever the class is called
-    layer: ClassVar[str] = "feature"
+    layer: ClassVar[str] = ""
     network: str = "conv4-linear"
     ways: int = 20
     shots: int = 1
@@ -53,6 +58,8 @@ class Maml:
     learning_rate: float = 1e-3
     clip: float = 10.0
     first_order: bool = False
+    multi_step: bool = False
+    learned_rates: bool = False
     test_tasks: int = 64
 
     def build(self, data: TrainingImages) -> nn.Module:
@@ -69,13 +76,20 @@ class Maml:
                     f"{self.ways}-way tasks need {self.ways} classes, there are {images.n_classes}: lower ways"
                 )
             check_drawings(images, self.shots + self.queries)
-        return build_learner(self.network, square_side(data.shape), data.shape[0], self.ways)
+        rated = self.inner_steps if self.learned_rates else 0
+        learner = build_learner(self.network, square_side(data.shape), data.shape[0], self.ways, rated)
+        if isinstance(learner, Rated):
+            for rate in learner.rates:
+                nn.init.constant_(rate, self.inner_rate)
+        return learner
 
     def loss(self, network: nn.Module, data: TrainingImages, rng: torch.Generator, step: int) -> StepLoss:
         """Cross-entropy of the queries after adapting to the support, over `tasks` tasks; to be differentiated through."""
-        outputs, target = self._attempt(network, data, rng, self.tasks, self.inner_steps)
-        accuracy = (outputs.argmax(2) == target).float().mean()
-        return functional.cross_entropy(outputs.flatten(0, 1), target.flatten()), {"accuracy": accuracy}
+        after, target = self._attempt(network, data, rng, self.tasks, self.inner_steps, every_step=self.multi_step)
+        accuracy = (after[-1].argmax(2) == target).float().mean()
+        losses = [functional.cross_entropy(outputs.flatten(0, 1), target.flatten()) for outputs in after]
+        share = torch.arange(1.0, len(losses) + 1, device=rng.device)
+        return (torch.stack(losses) * share).sum() / share.sum(), {"accuracy": accuracy}
 
     def validate(self, network: nn.Module, data: TrainingImages, rng: torch.Generator) -> dict[str, float]:
         """loss and accuracy_exemplar (where there are exemplars), accuracy_random: the support being exemplars or random
@@ -88,7 +102,7 @@ class Maml:
             losses, right = [], []
             for start in range(0, self.test_tasks, PART):
                 n_tasks = min(PART, self.test_tasks - start)
-                outputs, target = self._attempt(
+                (outputs,), target = self._attempt(
                     network, data.held_out, rng, n_tasks, self.test_steps, exemplar_first=exemplar_first
                 )
                 losses.append(functional.cross_entropy(outputs.mT, target, reduction="none").mean(1))
@@ -120,6 +134,8 @@ class Maml:
 
     def part_to_keep(self, network: nn.Module, shape: tuple[int, int, int]) -> KeptNetwork:
         config = {"network": self.network, "size": shape[1], "channels": shape[0], "ways": self.ways}
+        if self.learned_rates:
+            config["rated"] = self.inner_steps
         return KeptNetwork(network, "maml", config)
 
     def _attempt(
@@ -131,25 +147,24 @@ class Maml:
         steps: int,
         *,
         exemplar_first: bool = True,
-    ) -> tuple[Tensor, Tensor]:
-        """Outputs (n_tasks, ways · queries, ways) for the queries of tasks at random, and their labels."""
+        every_step: bool = False,
+    ) -> tuple[list[Tensor], Tensor]:
+        """Outputs (n_tasks, ways · queries, ways) for the queries of tasks at random, after the last inner step or after every
+        one, and their labels."""
         classes = sample_classes(data.n_classes, n_tasks, self.ways, rng).flatten()
         each = self.shots + self.queries
         rows = sample_drawings(data, classes, each, rng, exemplar_first=exemplar_first)
         images = data.take(rows.flatten()).view(n_tasks, self.ways, each, *data.shape)
         label = torch.arange(self.ways, device=rng.device)
-        support = images[:, :, : self.shots].flatten(1, 2)
+        support, query = images[:, :, : self.shots].flatten(1, 2), images[:, :, self.shots :].flatten(1, 2)
+        shown = label.repeat_interleave(self.shots).expand(n_tasks, -1)
         target = label.repeat_interleave(self.queries).expand(n_tasks, -1)
         with torch.autocast(rng.device.type, enabled=False):
-            params = adapt(
-                network,
-                support,
-                label.repeat_interleave(self.shots).expand(n_tasks, -1),
-                steps,
-                self.inner_rate,
-                first_order=self.first_order,
-            )
-            return logits(network, params, images[:, :, self.shots :].flatten(1, 2)), target
+            if not every_step:
+                params = adapt(network, support, shown, steps, self.inner_rate, first_order=self.first_order)
+                return [logits(network, params, query)], target
+            path = adapted_path(network, support, shown, steps, self.inner_rate, first_order=self.first_order)
+            return [logits(network, params, query) for params in path], target
 
 
 def adapt(
@@ -161,19 +176,48 @@ def adapt(
     *,
     loss: TaskLoss = functional.cross_entropy,
     first_order: bool = False,
+    start: Params | None = None,
 ) -> Params:
     """The weights after some steps of gradient descent on each task's support, all tasks starting from the network's own.
 
-    support: (tasks, n, c, h, w) float32 in [0, 1]; labels: (tasks, n) int64 below the number of outputs. Where gradients
-    are recorded, the result can be differentiated by the network's parameters, through the steps unless first_order.
+    support: (tasks, n, c, h, w) float32 in [0, 1]; labels: (tasks, n) int64 below the number of outputs; rate: of the steps,
+    unless the network has learned its own; start: begin from these weights instead. Where gradients are recorded, the result
+    can be differentiated by the network's parameters, through the steps unless first_order.
     """
-    params = {name: value.expand(len(support), *value.shape) for name, value in network.named_parameters()}
-    for _ in range(steps):
-        slope = slopes(network, params, support, labels, loss)
+    params = own_weights(network, len(support)) if start is None else start
+    path = adapted_path(network, support, labels, steps, rate, loss=loss, first_order=first_order, start=params)
+    for after in path:
+        params = after
+    return params
+
+
+def adapted_path(
+    network: nn.Module,
+    support: Tensor,
+    labels: Tensor,
+    steps: int,
+    rate: float,
+    *,
+    loss: TaskLoss = functional.cross_entropy,
+    first_order: bool = False,
+    start: Params | None = None,
+) -> Iterator[Params]:
+    """The weights after each step of `adapt`."""
+    params = own_weights(network, len(support)) if start is None else start
+    inner = network.network if isinstance(network, Rated) else network
+    for step in range(steps):
+        slope = slopes(inner, params, support, labels, loss)
         if first_order:
             slope = {name: value.detach() for name, value in slope.items()}
-        params = {name: value - rate * slope[name] for name, value in params.items()}
-    return params
+        rates = network.rates_at(step) if isinstance(network, Rated) else dict.fromkeys(params, rate)
+        params = {name: value - rates[name] * slope[name] for name, value in params.items()}
+        yield params
+
+
+def own_weights(network: nn.Module, n_tasks: int) -> Params:
+    """The network's own for each of some tasks; rates are no weights."""
+    inner = network.network if isinstance(network, Rated) else network
+    return {name: value.expand(n_tasks, *value.shape) for name, value in inner.named_parameters()}
 
 
 def slopes(
@@ -189,4 +233,5 @@ def slopes(
 
 def logits(network: nn.Module, params: Params, images: Tensor) -> Tensor:
     """images: (tasks, m, c, h, w), those of a task in one batch → (tasks, m, ways), by each task's own weights."""
-    return vmap(lambda weights, batch: functional_call(network, weights, (batch,)))(params, images)
+    inner = network.network if isinstance(network, Rated) else network
+    return vmap(lambda weights, batch: functional_call(inner, weights, (batch,)))(params, images)
