@@ -17,10 +17,15 @@ from exemplar.recall.agents.ridge import Ridge
 from exemplar.recall.agents.sources import AgentSource
 from exemplar.recall.agents.streaming_lda import StreamingLda
 from exemplar.recall.checking import check_contract, find_source, make_task, right_labels
+from exemplar.recall.inputs import SPACES
 from exemplar.recall.stream import TaskImages, copies_of, stream_task
+from exemplar.spaces.zoo import list_spaces
 from exemplar.user_code import seeded_globals
 
-TRAINED = [name for name, entry in AGENTS.items() if entry.network != "maml"]
+THERE = set(list_spaces())
+TRAINED = [  # agents whose weights ship
+    name for name, entry in AGENTS.items() if not entry.meta_trained or SPACES["omniglot"][entry.space] in THERE
+]
 QUICK = ("nearest-mean",)
 
 
@@ -132,6 +137,40 @@ def test_maml_adapts_set_after_set_and_says_what_it_cannot_do() -> None:
     assert (done.log_p[2].argmax(axis=1) == right_labels(task)[2]).mean() > 0.5  # the set it saw last
     with pytest.raises(UserError, match="meta-trained for 9 labels, the task has 15"):
         MamlLearner(network, 9).reset(15, np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("kind", ["maml", "oml"])
+def test_meta_trained_learners_begin_every_task_with_the_same_weights(kind: str) -> None:
+    from exemplar.recall.agents.maml import MamlLearner
+    from exemplar.recall.agents.oml import OmlLearner
+    from exemplar.spaces.networks.adapted import build_head_learner, build_learner
+
+    with seeded_globals(0):
+        learner: Any = (
+            MamlLearner(build_learner("conv4-64", 28, 1, 9), 9)
+            if kind == "maml"
+            else OmlLearner(build_head_learner("conv4-64", 28, 1, 16, 9), 9)
+        )
+    task, answers = make_task(0, features=False), []
+    for _ in range(2):  # one after the other, without copies
+        learner.reset(9, np.random.default_rng(0))
+        for images, labels in zip(task.support, task.support_label, strict=True):
+            learner.observe(torch.from_numpy(images), torch.from_numpy(labels))
+        answers.append(learner.predict(torch.from_numpy(task.target[0])))
+    assert torch.equal(*answers)
+
+
+def test_oml_is_charged_for_its_head_alone_and_is_not_transductive() -> None:
+    from exemplar.recall.agents.oml import OmlLearner
+    from exemplar.recall.stream import is_transductive
+    from exemplar.spaces.networks.adapted import build_head_learner
+
+    with seeded_globals(0):
+        network = build_head_learner("conv4-64", 28, 1, 16, 9)
+    task = make_task(0, features=False)
+    done = stream_task(copies_of(OmlLearner(network, 9), "oml"), task)
+    assert [charge.bits for charge in done.charges] == [32 * (64 * 16 + 16 + 16 * 9 + 9)] * 3
+    assert not is_transductive(copies_of(OmlLearner(network, 9), "oml"), task, done.states[-1])
 
 
 def test_an_agent_without_its_network_says_so(exemplar: Any) -> None:

@@ -22,13 +22,13 @@ from exemplar.spaces import space as space_module
 from exemplar.spaces.encoding import encode_all, encode_kept
 from exemplar.spaces.identity import identify_network
 from exemplar.spaces.inputs import DrawingInput
-from exemplar.spaces.networks import BACKBONE, CRITIC, build_backbone, build_critic, list_networks
+from exemplar.spaces.networks import BACKBONE, CRITIC, build_backbone, build_critic, is_adapted, list_networks
 from exemplar.spaces.networks.folding import fold_norms
 from exemplar.spaces.space import NetworkSpace, PixelSpace, encode_networks
-from exemplar.spaces.zoo import list_spaces, load_space
+from exemplar.spaces.zoo import list_spaces, load_card, load_space
 from exemplar.store import Store
 
-ENCODING = [name for name in list_spaces() if not name.startswith("maml")]
+ENCODING = [name for name in list_spaces() if not is_adapted(load_card(name).architecture)]
 
 
 def drawings(n: int, side: int = 12, seed: int = 0) -> np.ndarray:

@@ -18,7 +18,7 @@ from exemplar.images.catalogue import CATALOGUE, load
 from exemplar.images.concepts import ConceptSet
 from exemplar.spaces.exemplars import central_exemplars
 from exemplar.spaces.inputs import DrawingInput
-from exemplar.spaces.networks import CRITIC, list_networks
+from exemplar.spaces.networks import CRITIC, is_adapted, list_networks
 from exemplar.spaces.objectives.pretraining import Pretraining
 from exemplar.spaces.objectives.protonet import ProtoNet, accuracies
 from exemplar.spaces.recipes import (
@@ -35,7 +35,7 @@ from exemplar.spaces.training.images import TrainingImages
 from exemplar.spaces.zoo import list_spaces, load_card, load_space
 
 SHIPPED = list_spaces()
-ENCODING = [name for name in SHIPPED if not name.startswith("maml")]
+ENCODING = [name for name in SHIPPED if not is_adapted(load_card(name).architecture)]
 OMNIGLOT = [name for name in ENCODING if load_card(name).training["held_out"] == "omniglot/weak-test"]
 
 

@@ -2,9 +2,9 @@
 
 After Finn et al. (2017), and MAML++ (Antoniou et al. 2019) where the network has learned rates of its steps, with the
 meta-trained network and the inner loop of `spaces`. It normalises by the batch it is shown, so its predictions are
-transductive, which the run says. The network has more outputs than a task has labels; the others are left out of every loss. Left out of the continual
-versions of the literature: meta-training on streams (`oml` has it); of MAML++: normalisation per step, and loss weights and
-derivatives that change in training.
+transductive, which the run says. The network has more outputs than a task has labels; the others are left out of every loss.
+Left out of the continual versions of the literature: meta-training on streams (`oml` has it); of MAML++: normalisation per
+step, and loss weights and derivatives that change in training.
 """
 
 from __future__ import annotations

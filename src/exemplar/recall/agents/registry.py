@@ -30,8 +30,8 @@ BARE = "conv4-64"  # the literature's low-end network, for agents that begin unt
 @dataclass(frozen=True)
 class Entry:
     """what: one line; make: from nothing (features), or from (backbone, n_features); takes: "features" of a frozen space, or
-    "images"; network: "" (none), "bare" (untrained), "pretrained", or one of META_TRAINED; space: which kind of space suits it, a
-    key of `inputs.SPACES`; joint: it is shown all support sets at once, which no continual learner may be."""
+    "images"; network: "" (none), "bare" (untrained), "pretrained", or one of META_TRAINED; space: which kind of space suits it,
+    a key of `inputs.SPACES`; joint: it is shown all support sets at once, which no continual learner may be."""
 
     what: str
     make: Make

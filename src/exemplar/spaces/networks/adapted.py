@@ -47,7 +47,7 @@ class Rated(nn.Module):
 
 
 class HeadLearner(nn.Module):
-    """images (b, channels, h, w) → (b, ways): a backbone that stays as it is, and a head of one hidden layer that is adapted."""
+    """images (b, channels, h, w) → (b, ways): a backbone that stays as it is, and a head of one hidden layer to adapt."""
 
     def __init__(self, backbone: nn.Module, n_features: int, hidden: int, ways: int) -> None:
         super().__init__()

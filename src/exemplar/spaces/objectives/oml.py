@@ -79,8 +79,8 @@ class Oml:
         return loss, {"accuracy": right.mean(), "accuracy_first_set": first}
 
     def validate(self, network: nn.Module, data: TrainingImages, rng: torch.Generator) -> dict[str, float]:
-        """loss, accuracy, and accuracy_se, its standard error over streams; accuracy_first_set: of the first set's queries, which
-        had the most time to be forgotten."""
+        """loss, accuracy, and accuracy_se, its standard error over streams; accuracy_first_set: of the first set's queries,
+        which had the most time to be forgotten."""
         assert data.held_out is not None
         outputs, target = self._stream(cast("HeadLearner", network), data.held_out, rng, self.test_tasks)
         right = (outputs.argmax(2) == target).double()
