@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import difflib
+import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,6 +34,11 @@ class Mutant:
         return f"{self.file}:{self.operator}:{self.occurrence}"
 
 
+def modules() -> dict[str, dict]:
+    """What mutants/modules.toml says of each."""
+    return tomllib.loads((Path(__file__).parent / "modules.toml").read_text(encoding="utf-8"))
+
+
 def sample_mutants(root: Path, sources: list[str], module: str, sample: int, size: int = SIZE) -> list[Mutant]:
     """The same for the same sources. A later sample has none of the mutants of those before it: it goes on to other places, and
     when every place has had one, to another mutation of each."""
@@ -46,7 +52,7 @@ def sample_mutants(root: Path, sources: list[str], module: str, sample: int, siz
 
 def find_places(root: Path, sources: list[str]) -> Iterator[list[Mutant]]:
     """The mutants of each place: of one operator family, at one position in one file."""
-    for file in _files(root, sources):
+    for file in source_files(root, sources):
         code = (root / file).read_text(encoding="utf-8")
         ignored = list(_never_run(code))
         nodes = list(ast_nodes(get_ast(code)))
@@ -60,6 +66,16 @@ def find_places(root: Path, sources: list[str]) -> Iterator[list[Mutant]]:
                     mutant = Mutant(file, span[0][0], name, occurrence)
                     by_place.setdefault((family, span), []).append(mutant)
         yield from by_place.values()
+
+
+def source_files(root: Path, sources: list[str]) -> list[str]:
+    """The Python files that these are, or that lie in these folders."""
+    found = [
+        path
+        for source in sources
+        for path in ([root / source] if source.endswith(".py") else (root / source).rglob("*.py"))
+    ]
+    return sorted(str(path.relative_to(root)) for path in found)
 
 
 def operator_names() -> list[str]:
@@ -93,15 +109,6 @@ def _tree(code: str) -> str:
         return ast.dump(ast.parse(code))
     except SyntaxError:
         return code
-
-
-def _files(root: Path, sources: list[str]) -> list[str]:
-    found = [
-        path
-        for source in sources
-        for path in ([root / source] if source.endswith(".py") else (root / source).rglob("*.py"))
-    ]
-    return sorted(str(path.relative_to(root)) for path in found)
 
 
 def _never_run(code: str) -> Iterator[Span]:
