@@ -74,7 +74,7 @@ class Bench:
         try:
             target.write_text(after, encoding="utf-8")
             with self._compiled(worker, mutant.file) as numba:
-                found = self._run(worker, chosen, numba, timeout=60 + 8 * alone)
+                found = self._run(worker, chosen, numba, timeout=30 + 5 * alone)
         finally:
             shutil.copy2(self.root / mutant.file, target)
         outcome = {None: "timeout", 0: "survived"}.get(found["status"], "noticed")

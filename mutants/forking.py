@@ -6,6 +6,7 @@ A fresh pytest spends seconds on importing torch and pandas; a fork has them at 
 from __future__ import annotations
 
 import contextlib
+import gc
 import importlib
 import io
 import json
@@ -77,6 +78,7 @@ def serve() -> None:
         for name in LIBRARIES:
             with contextlib.suppress(ImportError):
                 importlib.import_module(name)
+        gc.freeze()  # pytest collects garbage several times: not the libraries', in each fork again
         for line in sys.stdin:
             print(json.dumps(run_in_fork(**json.loads(line))), file=answers, flush=True)
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 
 import json
 import tomllib
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from sampling import SIZE, Mutant, apply, describe_change, find_places
+from sampling import Mutant, apply, describe_change, find_places
 
 RESULTS = Path(__file__).parent / "results"
 WAITING = "waiting"
+SIZE = 80  # mutants per sample
+Change = tuple[str, str, str, str]  # file, operator, before, after
 
 
 class Outcomes:
@@ -25,23 +28,16 @@ class Outcomes:
             tomllib.loads(reasons.read_text(encoding="utf-8")) if reasons.is_file() else {}
         )
 
-    def draw(self, root: Path, mutants: list[Mutant], earlier: list[dict]) -> None:
+    def draw(self, root: Path, mutants: Iterable[Mutant], earlier: list[dict]) -> None:
         """Fixes the sample: the sources may change while its mutants are tried. earlier: what other samples hold."""
         known = {_change(found) for found in earlier}
         for mutant in mutants:
-            after = apply(root, mutant)
-            if after is None:
-                continue  # nothing changes
-            change = describe_change((root / mutant.file).read_text(encoding="utf-8"), after)
-            found = {
-                "file": mutant.file,
-                "line": mutant.line,
-                "operator": mutant.operator,
-                **change,
-                "outcome": WAITING,
-            }
-            if _change(found) not in known and len(self.found) < SIZE:
-                self.found[mutant.key] = found
+            change = _describe(root, mutant)
+            if change is not None and change not in known:
+                about = dict(zip(("file", "operator", "before", "after"), change, strict=True))
+                self.found[mutant.key] = {"line": mutant.line, **about, "outcome": WAITING}
+            if len(self.found) == SIZE:
+                break
         self.write()
 
     def to_try(self, root: Path, again: bool) -> dict[str, Mutant]:
@@ -52,22 +48,15 @@ class Outcomes:
             if found["outcome"] == WAITING
             or (again and found["outcome"] in ("survived", "gone") and key not in self.equivalent)
         }
-        places: dict[tuple[str, ...], list[Mutant]] = {}
-        for mutant in (mutant for file in {found["file"] for found in wanted.values()} for mutant in _all(root, file)):
-            if any(mutant.operator == found["operator"] and mutant.file == found["file"] for found in wanted.values()):
-                after = apply(root, mutant)
-                if after is not None:
-                    change = describe_change((root / mutant.file).read_text(encoding="utf-8"), after)
-                    places.setdefault(_change({"file": mutant.file, "operator": mutant.operator, **change}), []).append(
-                        mutant
-                    )
         todo = {}
         for key, found in wanted.items():
-            near = sorted(places.get(_change(found), []), key=lambda mutant: abs(mutant.line - found["line"]))
-            if near:
-                todo[key] = near[0]
-            else:
+            place = next(
+                (mutant for mutant in _nearest(root, key, found) if _describe(root, mutant) == _change(found)), None
+            )
+            if place is None:
                 self.keep(key, {"outcome": "gone"})
+            else:
+                todo[key] = place
         return todo
 
     def keep(self, key: str, outcome: dict) -> None:
@@ -110,9 +99,22 @@ class Outcomes:
         return f"{', '.join(f'{n} {name}' for name, n in count.items())}: {share}"
 
 
-def _change(found: dict) -> tuple[str, ...]:
+def _change(found: dict) -> Change:
     return found["file"], found["operator"], found["before"], found["after"]
 
 
-def _all(root: Path, file: str) -> list[Mutant]:
-    return [mutant for place in find_places(root, [file]) for mutant in place]
+def _describe(root: Path, mutant: Mutant) -> Change | None:
+    after = apply(root, mutant)
+    if after is None:
+        return None
+    change = describe_change((root / mutant.file).read_text(encoding="utf-8"), after)
+    return mutant.file, mutant.operator, change["before"], change["after"]
+
+
+def _nearest(root: Path, key: str, found: dict) -> Iterator[Mutant]:
+    """Where a mutant was when the sample was drawn, then all of its kind, the nearest line first."""
+    yield Mutant(found["file"], found["line"], found["operator"], int(key.rpartition(":")[2]))
+    if (root / found["file"]).is_file():
+        mutants = (one for place in find_places(root, [found["file"]]) for one in place)
+        same = [mutant for mutant in mutants if mutant.operator == found["operator"]]
+        yield from sorted(same, key=lambda mutant: abs(mutant.line - found["line"]))

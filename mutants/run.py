@@ -18,7 +18,7 @@ from queue import Queue
 
 from bench import Bench
 from outcomes import Outcomes
-from sampling import modules, sample_mutants
+from sampling import modules, shuffle_mutants
 
 ROOT = Path(__file__).parent.parent
 
@@ -33,10 +33,8 @@ def main() -> None:
     about = modules()[asked.module]
     outcomes = Outcomes(asked.module, asked.sample)
     if not outcomes.found:
-        earlier = [
-            found for number in range(1, asked.sample) for found in Outcomes(asked.module, number).found.values()
-        ]
-        outcomes.draw(ROOT, sample_mutants(ROOT, about["sources"], asked.module, asked.sample), earlier)
+        earlier = [one for number in range(1, asked.sample) for one in Outcomes(asked.module, number).found.values()]
+        outcomes.draw(ROOT, shuffle_mutants(ROOT, about["sources"], asked.module), earlier)
     todo = outcomes.to_try(ROOT, again=asked.again)
     bench = Bench(ROOT, asked.module, about["sources"], about["tests"], bool(about.get("compiled")), asked.workers)
     try:

@@ -16,7 +16,6 @@ from cosmic_ray.ast import ast_nodes, get_ast
 from cosmic_ray.mutating import mutate_code
 from omissions import OMISSIONS
 
-SIZE = 80  # mutants per sample
 Span = tuple[tuple[int, int], tuple[int, int]]
 
 
@@ -39,15 +38,13 @@ def modules() -> dict[str, dict]:
     return tomllib.loads((Path(__file__).parent / "modules.toml").read_text(encoding="utf-8"))
 
 
-def sample_mutants(root: Path, sources: list[str], module: str, sample: int, size: int = SIZE) -> list[Mutant]:
-    """The same for the same sources. A later sample has none of the mutants of those before it: it goes on to other places, and
-    when every place has had one, to another mutation of each."""
+def shuffle_mutants(root: Path, sources: list[str], module: str) -> list[Mutant]:
+    """In an order that is the same for the same sources: one of each place, then another one of each, and so on."""
     rng = np.random.default_rng([*module.encode(), 20261118])
     places = [[place[k] for k in rng.permutation(len(place))] for place in find_places(root, sources)]
     places = [places[k] for k in rng.permutation(len(places))]
     rounds = range(max(map(len, places)))
-    order = [place[number] for number in rounds for place in places if number < len(place)]
-    return order[(sample - 1) * size : sample * size]
+    return [place[number] for number in rounds for place in places if number < len(place)]
 
 
 def find_places(root: Path, sources: list[str]) -> Iterator[list[Mutant]]:
@@ -93,7 +90,10 @@ def make_operator(name: str) -> Any:
 def apply(root: Path, mutant: Mutant) -> str | None:
     """The file's text with the mutant in it; None where nothing changes."""
     code = (root / mutant.file).read_text(encoding="utf-8")
-    changed = mutate_code(code, make_operator(mutant.operator), mutant.occurrence)
+    try:
+        changed = mutate_code(code, make_operator(mutant.operator), mutant.occurrence)
+    except AttributeError:  # cosmic-ray knows no `except module.Error`
+        return None
     return None if changed is None or _tree(changed) == _tree(code) else str(changed)
 
 
