@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import io
 import os
+import sqlite3
 import sys
 import threading
 from concurrent.futures import ProcessPoolExecutor
@@ -272,6 +273,17 @@ def test_a_damaged_store_is_one_sentence(tmp_path, content):
     (tmp_path / "jobs.sqlite").write_bytes(content)
     with pytest.raises(UserError, match="cannot be used"):
         engine.map(jobs.fail_at_three, [1], backend=engine.Here(), store=Store(tmp_path / "jobs.sqlite"))
+
+
+def test_a_store_leaves_no_file_open(tmp_path, monkeypatch):
+    opened, connect = [], sqlite3.connect
+    monkeypatch.setattr("sqlite3.connect", lambda *words, **more: opened.append(connect(*words, **more)) or opened[-1])
+    store = Store(tmp_path / "jobs.sqlite")
+    store.put("key", b"packed")
+    assert store.get(["key", "other"]) == {"key": b"packed"} and len(opened) == 2
+    for connection in opened:
+        with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+            connection.execute("SELECT 1")
 
 
 def test_what_cannot_be_sent_or_kept_is_refused():
