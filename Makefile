@@ -42,10 +42,10 @@ house: .venv/.installed  ## docs/house.svg: who imports whom, as the source says
 
 SAMPLE ?= 1
 mutants: .venv/.installed-dev  ## break MODULE on purpose, and see whether its tests notice (mutants/modules.toml has them)
-	$(BIN)/python mutants/run.py $(MODULE) --sample $(SAMPLE)
+	$(BIN)/python mutants/run.py $(MODULE) --sample $(SAMPLE) $(OPTIONS)
 
 clean:
-	rm -rf .venv build .pytest_cache .ruff_cache .mypy_cache
+	rm -rf .venv .mutants build .pytest_cache .ruff_cache .mypy_cache
 
 .venv/.made:
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Exemplar needs Python 3.11 or newer: make PYTHON=python3.11")'

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import difflib
+import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +16,6 @@ from cosmic_ray.ast import ast_nodes, get_ast
 from cosmic_ray.mutating import mutate_code
 from omissions import OMISSIONS
 
-SIZE = 80  # mutants per sample
 Span = tuple[tuple[int, int], tuple[int, int]]
 
 
@@ -33,20 +33,23 @@ class Mutant:
         return f"{self.file}:{self.operator}:{self.occurrence}"
 
 
-def sample_mutants(root: Path, sources: list[str], module: str, sample: int, size: int = SIZE) -> list[Mutant]:
-    """The same for the same sources. A later sample has none of the mutants of those before it: it goes on to other places, and
-    when every place has had one, to another mutation of each."""
+def modules() -> dict[str, dict]:
+    """What mutants/modules.toml says of each."""
+    return tomllib.loads((Path(__file__).parent / "modules.toml").read_text(encoding="utf-8"))
+
+
+def shuffle_mutants(root: Path, sources: list[str], module: str) -> list[Mutant]:
+    """In an order that is the same for the same sources: one of each place, then another one of each, and so on."""
     rng = np.random.default_rng([*module.encode(), 20261118])
     places = [[place[k] for k in rng.permutation(len(place))] for place in find_places(root, sources)]
     places = [places[k] for k in rng.permutation(len(places))]
     rounds = range(max(map(len, places)))
-    order = [place[number] for number in rounds for place in places if number < len(place)]
-    return order[(sample - 1) * size : sample * size]
+    return [place[number] for number in rounds for place in places if number < len(place)]
 
 
 def find_places(root: Path, sources: list[str]) -> Iterator[list[Mutant]]:
     """The mutants of each place: of one operator family, at one position in one file."""
-    for file in _files(root, sources):
+    for file in source_files(root, sources):
         code = (root / file).read_text(encoding="utf-8")
         ignored = list(_never_run(code))
         nodes = list(ast_nodes(get_ast(code)))
@@ -60,6 +63,16 @@ def find_places(root: Path, sources: list[str]) -> Iterator[list[Mutant]]:
                     mutant = Mutant(file, span[0][0], name, occurrence)
                     by_place.setdefault((family, span), []).append(mutant)
         yield from by_place.values()
+
+
+def source_files(root: Path, sources: list[str]) -> list[str]:
+    """The Python files that these are, or that lie in these folders."""
+    found = [
+        path
+        for source in sources
+        for path in ([root / source] if source.endswith(".py") else (root / source).rglob("*.py"))
+    ]
+    return sorted(str(path.relative_to(root)) for path in found)
 
 
 def operator_names() -> list[str]:
@@ -77,7 +90,10 @@ def make_operator(name: str) -> Any:
 def apply(root: Path, mutant: Mutant) -> str | None:
     """The file's text with the mutant in it; None where nothing changes."""
     code = (root / mutant.file).read_text(encoding="utf-8")
-    changed = mutate_code(code, make_operator(mutant.operator), mutant.occurrence)
+    try:
+        changed = mutate_code(code, make_operator(mutant.operator), mutant.occurrence)
+    except AttributeError:  # cosmic-ray knows no `except module.Error`
+        return None
     return None if changed is None or _tree(changed) == _tree(code) else str(changed)
 
 
@@ -93,15 +109,6 @@ def _tree(code: str) -> str:
         return ast.dump(ast.parse(code))
     except SyntaxError:
         return code
-
-
-def _files(root: Path, sources: list[str]) -> list[str]:
-    found = [
-        path
-        for source in sources
-        for path in ([root / source] if source.endswith(".py") else (root / source).rglob("*.py"))
-    ]
-    return sorted(str(path.relative_to(root)) for path in found)
 
 
 def _never_run(code: str) -> Iterator[Span]:

@@ -82,6 +82,8 @@ class Pool:
             raise UserError(
                 f"{function} cannot be sent to another process: define it at the top of a module"
             ) from problem
+        if not jobs:
+            return
         suspects = []
         for place, outcome in self._round(function, list(enumerate(jobs)), self.workers or os.cpu_count() or 1):
             if outcome is None:
@@ -97,7 +99,7 @@ class Pool:
     ) -> Iterator[tuple[int, bytes | Failure | None]]:
         """Each job's outcome, None for those under way or waiting when a process died."""
         fresh = multiprocessing.get_context("spawn")  # forking a process that has threads can hang
-        n = min(workers, len(jobs)) or 1
+        n = min(workers, len(jobs))
         with environment(ONE_THREAD), ProcessPoolExecutor(n, fresh, initializer=end_with_parent) as pool:
             futures = {pool.submit(attempt, function, job): place for place, job in jobs}
             try:
@@ -107,7 +109,7 @@ class Pool:
                     except BrokenProcessPool:
                         yield futures[future], None
             except BaseException:
-                pool.shutdown(wait=False, cancel_futures=True)
+                pool.shutdown(cancel_futures=True)
                 raise
 
 

@@ -140,7 +140,7 @@ class Table:
         large = {title: array for title, array in checked.arrays.items() if array.ndim > 2}
         for title, array in checked.arrays.items():
             if title not in large:  # a short vector a row fits in the table itself
-                flat = pa.array(array.ravel(), from_pandas=False)
+                flat = pa.array(array.ravel())
                 table = table.append_column(title, pa.FixedSizeListArray.from_arrays(flat, array.shape[1]))
         about = {"table": self.title(), "version": VERSION, "arrays": seeds.digest(large)}
         table = table.replace_schema_metadata(
@@ -345,7 +345,7 @@ def _from_arrow(column: Any) -> Any:
     if isinstance(whole, pa.ChunkedArray):  # an empty table
         whole = pa.concat_arrays(whole.chunks) if whole.num_chunks else pa.array([], column.type)
     if pa.types.is_fixed_size_list(column.type):
-        return whole.flatten().to_numpy(zero_copy_only=False).reshape(len(column), column.type.list_size)
+        return whole.flatten().to_numpy().reshape(len(column), column.type.list_size)
     return whole.to_pandas()
 
 

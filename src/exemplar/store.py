@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from exemplar import __version__, seeds
+from exemplar import seeds
 from exemplar.errors import UserError
 
 
@@ -98,7 +98,7 @@ def code_of(function: Callable[[Any], Any]) -> str:
     module = sys.modules.get(function.__module__)
     file = getattr(module, "__file__", None)
     own = Path(file).read_bytes() if file and Path(file).is_file() else b""
-    return seeds.digest(__version__, package_sources(), function.__qualname__, own)
+    return seeds.digest(package_sources(), function.__qualname__, own)
 
 
 @cache

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import importlib
 import io
+import os
+import sqlite3
 import sys
+import threading
+from concurrent.futures import ProcessPoolExecutor
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -87,6 +92,121 @@ def test_a_users_mistake_in_every_job_is_said_once():
         engine.map(jobs.user_mistake, range(3), backend=engine.Here())
 
 
+@pytest.mark.parametrize("todo", [[5, 6], [6, 5]])
+def test_users_mistakes_that_differ_are_counted(todo):
+    with pytest.raises(
+        engine.JobsFailed, match=f"^2 of 2 jobs failed, the first {todo[0]}: lower --ways to {todo[0]};"
+    ) as caught:
+        engine.map(jobs.own_mistake, todo, backend=engine.Here())
+    assert caught.value.details.count("Traceback") == 2 and f"lower --ways to {todo[1]}" in caught.value.details
+
+
+@pytest.mark.parametrize(("workers", "cores", "expected"), [(None, 7, 7), (None, None, 1), (3, 7, 3), (9, 7, 9)])
+def test_a_pool_has_as_many_workers_as_asked_for_else_one_per_core(monkeypatch, workers, cores, expected):
+    asked = []
+    monkeypatch.setattr("os.cpu_count", lambda: cores)
+    monkeypatch.setattr(engine.Pool, "_round", lambda pool, function, jobs, n: asked.append(n) or iter([(0, b"done")]))
+    assert list(engine.Pool(workers).compute(jobs.fail_at_three, [1])) == [(0, b"done")]
+    assert asked == [expected]
+
+
+def test_a_pool_starts_no_more_processes_than_there_are_jobs(monkeypatch):
+    started = []
+
+    class Executor:
+        def __init__(self, n, context, initializer):
+            started.append((n, context.get_start_method(), initializer, os.environ["OMP_NUM_THREADS"]))
+            raise InterruptedError
+
+    monkeypatch.setattr(engine, "ProcessPoolExecutor", Executor)
+    for workers, n_jobs in ((4, 2), (2, 4)):
+        with pytest.raises(InterruptedError):
+            list(engine.Pool(workers).compute(jobs.fail_at_three, range(n_jobs)))
+    assert started == 2 * [(2, "spawn", engine.end_with_parent, "1")]
+    assert list(engine.Pool(4).compute(jobs.fail_at_three, [])) == [] and len(started) == 2
+
+
+def test_a_pool_that_is_stopped_begins_no_further_jobs(tmp_path, monkeypatch):
+    stop = ProcessPoolExecutor.shutdown
+
+    def shutdown(pool, wait=True, *, cancel_futures=False):
+        stop(pool, wait=False, cancel_futures=cancel_futures)
+        (tmp_path / "go").touch()
+        stop(pool, wait=wait)
+
+    monkeypatch.setattr(ProcessPoolExecutor, "shutdown", shutdown)
+    outcomes = engine.Pool(1).compute(jobs.wait_for_go, [(str(tmp_path), k) for k in range(20)])
+    assert next(outcomes)[0] == 0
+    outcomes.close()
+    assert 1 <= len(list(tmp_path.glob("[0-9]*"))) < 10  # the first, and those that were already on their way
+
+
+def test_a_worker_ends_when_the_process_that_started_it_has_ended(monkeypatch):
+    ended, codes = threading.Event(), []
+    parent = type("Parent", (), {"join": lambda self: ended.wait()})()
+    monkeypatch.setattr("multiprocessing.parent_process", lambda: parent)
+    monkeypatch.setattr("os._exit", codes.append)
+    before = set(threading.enumerate())
+    engine.end_with_parent()
+    (watcher,) = set(threading.enumerate()) - before
+    assert watcher.daemon and codes == []  # it keeps no worker alive that is done
+    ended.set()
+    watcher.join(timeout=30)
+    assert codes == [1]
+
+
+def test_what_nobody_started_watches_nobody(monkeypatch):
+    monkeypatch.setattr("os._exit", lambda code: pytest.fail("ended"))
+    before = set(threading.enumerate())
+    engine.end_with_parent()
+    for watcher in set(threading.enumerate()) - before:
+        watcher.join(timeout=30)
+
+
+def test_environment_variables_are_as_before_afterwards(monkeypatch):
+    monkeypatch.setenv("EXEMPLAR_ONE", "1")
+    monkeypatch.delenv("EXEMPLAR_TWO", raising=False)
+    with pytest.raises(InterruptedError), engine.environment({"EXEMPLAR_ONE": "2", "EXEMPLAR_TWO": "2"}):
+        assert os.environ["EXEMPLAR_ONE"] == os.environ["EXEMPLAR_TWO"] == "2"
+        raise InterruptedError
+    assert os.environ["EXEMPLAR_ONE"] == "1" and "EXEMPLAR_TWO" not in os.environ
+
+
+def test_progress_in_a_file_is_a_line_a_minute(capsys, monkeypatch):
+    now = 0.0
+    monkeypatch.setattr(engine, "time", SimpleNamespace(monotonic=lambda: now))
+    with engine.progress("drawing", total=9, done=3) as advance:
+        for now in (1.0, 59.0, 60.0, 61.0, 119.0, 120.0):  # noqa: B007 (the clock reads it)
+            advance()
+    said = capsys.readouterr()
+    assert said.out == "" and said.err.splitlines() == ["drawing: 6 of 9", "drawing: 9 of 9"]
+
+
+def test_progress_starts_at_nothing(capsys, monkeypatch):
+    monkeypatch.setattr(engine, "SECONDS_PER_LINE", 0.0)
+    engine.map(jobs.fail_at_three, [1, 2], label="two", backend=engine.Here())
+    assert capsys.readouterr().err.splitlines() == ["two: 1 of 2", "two: 2 of 2"]
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_progress_on_a_terminal_is_a_bar_that_goes_away(monkeypatch):
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr("sys.stderr", Terminal())
+    with engine.progress("drawing", total=5, done=2) as advance:
+        advance()
+    said = sys.stderr.getvalue()
+    assert all(word in said for word in ("drawing", "━", "3/5", "-:--:--")), said
+    assert said.endswith("\x1b[1A\x1b[2K")  # up one line, which is erased
+    monkeypatch.setattr("sys.stderr", Terminal())
+    with engine.progress("nothing", total=0):
+        pass
+    assert sys.stderr.getvalue() == ""
+
+
 def test_nothing_is_computed_twice(tmp_path):
     calls = tmp_path / "calls"
     calls.mkdir()
@@ -155,6 +275,17 @@ def test_a_damaged_store_is_one_sentence(tmp_path, content):
         engine.map(jobs.fail_at_three, [1], backend=engine.Here(), store=Store(tmp_path / "jobs.sqlite"))
 
 
+def test_a_store_leaves_no_file_open(tmp_path, monkeypatch):
+    opened, connect = [], sqlite3.connect
+    monkeypatch.setattr("sqlite3.connect", lambda *words, **more: opened.append(connect(*words, **more)) or opened[-1])
+    store = Store(tmp_path / "jobs.sqlite")
+    store.put("key", b"packed")
+    assert store.get(["key", "other"]) == {"key": b"packed"} and len(opened) == 2
+    for connection in opened:
+        with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+            connection.execute("SELECT 1")
+
+
 def test_what_cannot_be_sent_or_kept_is_refused():
     with pytest.raises(UserError, match="define it at the top of a module"):
         engine.map(lambda k: k, [1], backend=engine.Pool(1))
@@ -169,15 +300,3 @@ def test_engines_are_named():
     for wrong in (lambda: engine.backend("cloud"), lambda: engine.backend("pool", address="x"), lambda: engine.Pool(0)):
         with pytest.raises(UserError):
             wrong()
-
-
-@pytest.mark.long
-def test_ray_gives_the_pools_results():
-    pytest.importorskip("ray", reason="the extra `cluster` is not installed: make test-all installs it")
-    pool = [pack(result) for result in engine.map(jobs.draw_numbers, range(8), backend=engine.Pool(2))]
-    ray = [pack(result) for result in engine.map(jobs.draw_numbers, range(8), backend=engine.Ray())]
-    assert ray == pool
-    with pytest.raises(engine.JobsFailed, match="1 of 5 jobs failed, the first 3: ValueError: three is too many"):
-        engine.map(jobs.fail_at_three, range(5), backend=engine.Ray())
-    with pytest.raises(UserError, match="there is no Ray cluster at '127.0.0.1:1'"):
-        engine.map(jobs.fail_at_three, range(5), backend=engine.Ray("127.0.0.1:1"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import FrozenInstanceError
 
 import numpy as np
 import pandas as pd
@@ -14,6 +15,7 @@ from hypothesis.extra import numpy as arrays
 
 from exemplar.errors import UserError
 from exemplar.records import Drawings, Maps, Predictions, Score, Scores, Table, Trials
+from exemplar.stats.estimate import Estimate
 
 names = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8)
 
@@ -134,6 +136,8 @@ def test_a_subset_keeps_rows_and_images_together():
         (lambda: Scores.collect([Score("diversity", 1.0, (2.0, 0.0), 5)]), "scores row 0 (diversity) has no proper interval: it must have lo ≤ hi"),
         (lambda: Scores.collect([Score("diversity", 1.0, (np.nan, np.nan), 5)]), "scores row 0 (diversity) has no proper interval: it must have lo ≤ hi"),
         (lambda: Score("diversity", np.nan, (0, 1), 5), "the score diversity is nan: it cannot be computed from these records"),
+        (lambda: some_trials(trial=0), "trials row 1 is a duplicate (agent square, participant p1, subtask a,b, session s1, trial 0): keep one of them"),
+        (lambda: some_trials(reaction_time_ms=[0.3, np.nan, 0.5]), "reaction_time_ms has a median of 0.4, too little for milliseconds: if these are seconds, multiply by 1000"),
         (lambda: Drawings.join([]), "there are no drawings to join"),
         (lambda: Drawings.join([some_drawings(), some_drawings(agent="b", image=np.zeros((3, 5, 5), np.uint8))]), "drawings whose image differs in shape cannot be joined"),
     ],
@@ -142,6 +146,52 @@ def test_a_wrong_value_is_named_with_its_row(make, sentence):
     with pytest.raises(UserError) as caught:
         make()
     assert str(caught.value).startswith(sentence)
+
+
+def test_half_of_the_times_must_be_possible_in_milliseconds():
+    assert some_trials(reaction_time_ms=[20, np.nan, 20])["reaction_time_ms"].median() == Trials.FASTEST_MS
+    assert (
+        some_trials(reaction_time_ms=[0, 0, 0])["reaction_time_ms"].median() == 0
+    )  # a simulation, which takes no time
+    assert some_trials(reaction_time_ms=np.nan)["reaction_time_ms"].isna().all()
+
+
+@pytest.mark.parametrize(
+    "numbers", [[1, 1, 2], np.array([1, 1, 2]), pd.Series([1, 1, 2]), np.array([1, 1, 2], np.uint8)]
+)
+@pytest.mark.parametrize("name", ["participant", "subtask", "session", "stimulus"])
+def test_whole_numbers_that_name_something_become_text(name, numbers):
+    trials = some_trials(**{"session": "s", "trial": [0, 1, 2], name: numbers})
+    assert trials[name].tolist() == ["1", "1", "2"]
+
+
+def test_what_a_table_lacks_it_says():
+    with pytest.raises(AttributeError, match="Drawings has no colour"):
+        some_drawings().colour  # noqa: B018
+    with pytest.raises(AttributeError, match="Drawings has no agent"):  # a column is got by its name: table["agent"]
+        some_drawings().agent  # noqa: B018
+    assert not hasattr(Drawings.__new__(Drawings), "image")  # while it is unpickled
+
+
+def test_an_estimate_becomes_a_score_with_each_label_in_its_place():
+    labels = {"agent": "a", "concept": "c", "space": "s", "variant": "v"}
+    score = Score.of("diversity", Estimate(0.4, 0.3, 0.6, 150), **labels)
+    assert score == Score(name="diversity", value=0.4, ci95=(0.3, 0.6), n=150, **labels)
+    assert score.label == "a, c, s, v" and Score.of("x", Estimate(1, 0, 2, 3)).label == ""
+    assert score.row() == {"name": "diversity", **labels, "value": 0.4, "ci95": [0.3, 0.6], "n": 150}
+    other = Score.of("diversity", Estimate(np.float32(0.5), np.float64(0), np.int64(1), 150), n=7)
+    assert (other.n, other.ci95, other.label) == (7, (0.0, 1.0), "")
+    assert all(type(part) is float for part in (other.value, *other.ci95))
+
+
+def test_what_a_column_may_hold_is_fixed():
+    for fixed, name in (
+        (Trials.COLUMNS["choice"], "low"),
+        (Drawings.ARRAYS["image"], "unit"),
+        (Score("a", 1, (0, 2), 3), "n"),
+    ):
+        with pytest.raises(FrozenInstanceError):
+            setattr(fixed, name, 5)
 
 
 def test_a_score_of_one_thing_may_go_without_an_interval():

@@ -18,7 +18,7 @@ def numbers(values: Any, what: str, *, n_least: int = 1) -> np.ndarray:
     if array.ndim == 0:
         raise UserError(f"{what} must be a list of numbers, not the single number {array}")
     if array.size == 0:
-        raise UserError(f"{what} is empty: give at least {max(n_least, 1)} of them")
+        raise UserError(f"{what} is empty: give at least {n_least} of them")
     if len(array) < n_least:
         raise UserError(f"{what} has {len(array)}, at least {n_least} are needed: give more")
     wrong = ~np.isfinite(array)

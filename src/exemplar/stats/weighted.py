@@ -16,7 +16,7 @@ from exemplar.errors import UserError
 from exemplar.stats.inputs import numbers, pair
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Statistic:
     """function: weights (b, n) float64 → (b, ...); n: how many units it needs weights for. Write your own with it."""
 
