@@ -9,7 +9,7 @@ ifneq ($(wildcard ../shared/data),)
 export EXEMPLAR_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: run install test test-all check mutants speed speed-page house results clean
+.PHONY: run install test test-all check verify mutants speed speed-page house results clean
 
 run: .venv/.installed  ## the tour: every room on built-in data, as one page
 	$(BIN)/exemplar tour --out tour
@@ -19,8 +19,12 @@ install: .venv/.installed  ## the package, in .venv
 test: .venv/.installed-dev  ## what CI runs
 	$(BIN)/python -m pytest -n 2 --dist loadfile --durations=25
 
-test-all: .venv/.installed-all  ## with the long kill, fuzz, load and Ray tests
+test-all: .venv/.installed-all  ## with the long kill, fuzz, load and Ray tests, and every result that takes under five minutes
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m ""
+	$(BIN)/exemplar results verify --every
+
+verify: .venv/.installed  ## results of every room computed again; fails where a score moved
+	$(BIN)/exemplar results verify --seconds 180
 
 check: .venv/.installed-dev  ## style and types
 	$(BIN)/ruff check src tests speed mutants docs/import_graph.py docs/lab_screens.py

@@ -33,12 +33,21 @@ Numbers = Mapping[tuple[str, str], Number]  # (score, agent) → what others fou
 
 
 @dataclass(frozen=True)
+class Part:
+    """Some scores of a result that takes minutes, each computed just as in the whole. share: of the time that takes, about."""
+
+    compute: Callable[[Run, int], Scores]
+    share: float
+
+
+@dataclass(frozen=True)
 class KeptResult:
     """A study with fixed arguments whose scores are committed, and shown in docs/results.md.
 
     compute: fills an open run, given a seed; text: what it asks, what it found, when not to believe it; published: printed in a
-    paper, with the place; released: measured by us with the authors' released weights; data: the (name, split) it reads; quick:
-    computed again whenever the page is made; figures: file beside the page → the function that gives its SVG.
+    paper, with the place; released: measured by us with the authors' released weights; data: the (name, split) it reads;
+    files: the data sets whose files it reads by itself; quick: computed again whenever the page is made; part: what stands for
+    it where the whole takes too long (`results verify`); figures: file beside the page → the function that gives its SVG.
     """
 
     title: str
@@ -47,7 +56,9 @@ class KeptResult:
     published: Numbers = field(default_factory=dict)
     released: Numbers = field(default_factory=dict)
     data: Sequence[tuple[str, str]] = ()
+    files: Sequence[str] = ()
     quick: bool = True
+    part: Part | None = None
     figures: Mapping[str, Callable[[], str]] = field(default_factory=dict)
 
 

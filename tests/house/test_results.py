@@ -10,8 +10,9 @@ import pytest
 
 from exemplar.records import Score
 from exemplar.results.computing import all_results, compute
-from exemplar.results.kept import LABELS, RENAMES, Kept, differences, hash_modules, imported_modules, load_kept
+from exemplar.results.kept import LABELS, RENAMES, Kept, differences, load_kept
 from exemplar.results.sections import LONGEST, format_section, lay_out
+from exemplar.results.sources import hash_modules, imported_modules
 from exemplar.rooms import KeptResult, Number
 from exemplar.runs import read_json
 
@@ -25,8 +26,9 @@ def score(value: float, agent: str = "a") -> Score:
 
 def test_a_score_that_moved_is_named():
     assert differences([score(0.5)], [score(0.5)]) == []
-    assert differences([score(0.5)], [score(0.5 + 1e-9)]) == []
-    assert differences([score(0.5)], [score(0.6)]) == ["accuracy a was 0.5, is 0.6"]
+    assert differences([score(0.5)], [score(0.6)]) == [
+        "accuracy a was 0.5 [0.4, 0.6], n = 10, is 0.6 [0.5, 0.7], n = 10"
+    ]
     assert differences([score(0.5, "a")], [score(0.5, "b")]) == ["accuracy a is gone", "accuracy b is new"]
 
 

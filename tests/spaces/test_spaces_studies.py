@@ -35,7 +35,7 @@ from exemplar.spaces.studies.naming import (
     episode_accuracies,
     random_supports,
 )
-from exemplar.spaces.studies.official_runs import BACKGROUND, RunJob, name_official_run
+from exemplar.spaces.studies.official_runs import BACKGROUND, name_official_runs
 from exemplar.spaces.studies.s17 import hold_out_drawings, load_s17, train_s17
 from exemplar.spaces.tour import flat_map
 from exemplar.spaces.zoo import load_card
@@ -133,10 +133,10 @@ def test_critics_that_have_seen_the_official_characters_are_refused(real_data):
     real_data("omniglot")
     for space in PROTONETS:
         with pytest.raises(UserError, match="180 of these 200 concepts"):
-            name_official_run(RunJob(0, space))
+            name_official_runs(space)
     official = load_omniglot_runs(obtain("omniglot"))
     assert np.isin(official.concept, load_card(PROTONETS[0]).concepts).sum() == 360  # of 400 drawings to name
-    assert name_official_run(RunJob(0, BACKGROUND[0])) <= 0.1
+    assert name_official_runs(BACKGROUND[0])[0] <= 0.1
 
 
 @pytest.mark.long

@@ -39,7 +39,7 @@ def list_groups() -> list[Group]:
     found = [Group(room.group or room.name, room.help, f"exemplar.{room.name}", room.commands, room.resumes)
              for room in rooms.list_rooms()]  # fmt: skip
     runs = {"list": "show_runs", "show": "show_run"}
-    results = {"list": "list_results", "run": "run", "page": "page"}
+    results = {"list": "list_results", "run": "run", "verify": "verify", "page": "page"}
     return [
         *found,
         Group("runs", "Run folders: what was asked, done and scored.", "exemplar.runs", runs),

@@ -11,12 +11,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from exemplar.options import Option, Place, Seed, verb
+from exemplar.options import Names, Option, Place, Seed, verb
 
 if TYPE_CHECKING:
     from exemplar.answers import Answer
 
-__all__ = ["list_results", "page", "run"]
+__all__ = ["list_results", "page", "run", "verify"]
 
 
 @verb
@@ -49,6 +49,21 @@ def page(
     from exemplar.results.computing import write_results_page
 
     return write_results_page(out, check)
+
+
+@verb
+def verify(
+    names: Annotated[Names | None, Option("Results; some of every room unless given.", positional=True)] = None,
+    seconds: Annotated[float, Option("Choose as many as take so many CPU-seconds in all.", low=1)] = 180,
+    every: Annotated[bool, Option("Choose all that took less than five minutes instead.")] = False,
+    commit: Annotated[
+        bool, Option("Note for whole ones that came out the same that today's sources make them.")
+    ] = False,
+) -> Answer:
+    """Compute results again and compare them with what is kept; a score that moved fails."""
+    from exemplar.results.verifying import verify_results
+
+    return verify_results(names or (), seconds, every, commit)
 
 
 def __dir__() -> list[str]:

@@ -12,8 +12,9 @@ from exemplar.errors import UserError, unknown
 from exemplar.files import check_place, whole_file
 from exemplar.images.catalogue import load
 from exemplar.records import Score, Scores
-from exemplar.results.kept import Kept, differences, hash_modules, keep_result, load_kept
+from exemplar.results.kept import Kept, differences, keep_result, load_kept
 from exemplar.results.sections import format_section
+from exemplar.results.sources import hash_modules
 from exemplar.rooms import KeptResult
 
 HEAD = """# Results
@@ -68,7 +69,10 @@ def write_results_page(out: Path | str, check: bool) -> Answer:
             with whole_file(place.parent / file) as part:
                 part.write_text(plot(), encoding="utf-8")
     same = ["Every quick one came out the same."] if check else []
-    made_before = [f"Made by older sources, which says nothing about the scores: {', '.join(older)}."] if older else []
+    made_before = []
+    if older:
+        tells = "`exemplar results verify NAME` tells whether they still come out the same"
+        made_before = [f"Made by older sources ({tells}): {', '.join(older)}."]
     text = "\n".join([f"{place} is made from {len(results)} results.", *(changed or same), *made_before])
     return Answer(values={"page": str(out), "changed": changed, "older": older}, text=text, page=place, ok=not changed)
 
@@ -89,19 +93,21 @@ def check_result(name: str, kept: Kept) -> list[str]:
     return differences(kept.scores, scores)
 
 
-def compute(name: str, folder: Path, seed: int) -> tuple[list[Score], dict[str, Any]]:
-    """The scores of a result, from its run folder if the same program has finished it, and where they come from."""
+def compute(name: str, folder: Path, seed: int, *, part: bool = False) -> tuple[list[Score], dict[str, Any]]:
+    """The scores of a result, or of its part, from its run folder if the same program has finished it, and where they come
+    from."""
     results = all_results()
     program = hash_modules(results[name].compute.__module__)
     data = {f"{which}/{split}": load(which, split).fingerprint for which, split in results[name].data}
     about: dict[str, Any] = {
         "command": f"results run {name}",
-        "config": {"result": name, "modules": program},
+        "config": {"result": name, "modules": program} | ({"part": True} if part else {}),
         "seed": seed,
     }
     with runs.open_run(folder, **about, data=data, keep="jobs.sqlite") as run:
         if not run.finished:
-            results[name].compute(run, seed)
+            some = results[name].part if part else None
+            (some or results[name]).compute(run, seed)
     return runs.load_scores(folder), runs.describe_run(folder)["provenance"]
 
 

@@ -2,32 +2,30 @@
 
 from __future__ import annotations
 
-import ast
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from exemplar import seeds
 from exemplar.files import whole_file
 from exemplar.records import Score
-from exemplar.rooms import ROOMS
+from exemplar.results.sources import hash_modules
 from exemplar.runs import read_json
 
 FOLDER = Path(__file__).parent
 LABELS = ("name", "agent", "concept", "space", "variant")
-DOORS = {"exemplar", *(f"exemplar.{room}" for room in ROOMS)}
+SAME = 1e-9  # of a score: what moves by less was rounded otherwise
+ZERO = 1e-12  # what is 0 but for rounding
 RENAMES = FOLDER / "renames.json"  # result → column → label as it was kept → label as it is now
 
 
 @dataclass(frozen=True)
 class Kept:
-    """A kept result. provenance: versions, duration, commit, modules (a hash of the sources it imports), data (fingerprints)
+    """A kept result. provenance: versions, duration, CPU time, commit, modules (a hash of the sources
+    that gave these scores last), data (fingerprints)
     and machine; `reconstructed` says how, where these were found out afterwards."""
 
     scores: list[Score]
@@ -62,6 +60,14 @@ def keep_result(name: str, scores: Sequence[Score], provenance: dict[str, Any], 
     return path
 
 
+def keep_sources(name: str, compute: Callable[..., Any], cpu_s: float) -> None:
+    """Note that today's sources give the scores that are kept, which stay as they are, and what that costs."""
+    path = FOLDER / f"{name}.json"
+    kept = read_json(path)
+    about = kept["provenance"] | {"modules": hash_modules(compute.__module__), "cpu_s": round(cpu_s, 1)}
+    write_kept(path, kept["scores"], kept["seed"], about)
+
+
 def write_kept(path: Path, rows: Sequence[Mapping[str, Any]], seed: int, about: Mapping[str, Any]) -> None:
     """One line per score, without empty labels and to 12 digits: a quarter of the bytes, and a diff that can be read."""
     lines = [json.dumps({key: _short(v) for key, v in row.items() if v != ""}, ensure_ascii=False) for row in rows]
@@ -76,58 +82,21 @@ def _short(value: Any) -> Any:
     return float(f"{value:.12g}") if isinstance(value, float) else value
 
 
-def differences(kept: Sequence[Score], now: Sequence[Score], tolerance: float = 1e-6) -> list[str]:
+def differences(kept: Sequence[Score], now: Sequence[Score]) -> list[str]:
     """A sentence for each score that is not what it was, is new, or is gone."""
     before, after = ({tuple(getattr(s, key) for key in LABELS): s for s in side} for side in (kept, now))
     found = [f"{' '.join(filter(None, key))} is gone" for key in before.keys() - after.keys()]
     found += [f"{' '.join(filter(None, key))} is new" for key in after.keys() - before.keys()]
     for key in before.keys() & after.keys():
         old, new = before[key], after[key]
-        if not np.allclose((old.value, *old.ci95), (new.value, *new.ci95), rtol=0, atol=tolerance, equal_nan=True):
-            found.append(f"{' '.join(filter(None, key))} was {old.value:.6g}, is {new.value:.6g}")
+        if not _is_same(old, new):
+            ends = [f"{s.value:.6g} [{s.ci95[0]:.6g}, {s.ci95[1]:.6g}], n = {s.n}" for s in (old, new)]
+            found.append(f"{' '.join(filter(None, key))} was {ends[0]}, is {ends[1]}")
     return sorted(found)
 
 
-@cache
-def hash_modules(module: str) -> str:
-    """A hash of the sources of a module and of every module of the package that it imports, directly or not."""
-    found = sorted(imported_modules(module))
-    return seeds.digest([(name, Path(str(find_spec(name).origin)).read_bytes()) for name in found])  # type: ignore[union-attr]
-
-
-def imported_modules(module: str) -> set[str]:
-    """Names of the package's modules that a module imports, itself included; imports inside functions count too, those for
-    type checkers do not, and front doors, which could lead anywhere, are not followed."""
-    found, waiting = set[str](), [module]
-    while waiting:
-        name = waiting.pop()
-        if name not in found and name not in DOORS and _source(name) is not None:
-            found.add(name)
-            waiting += _imports(name)
-    return found
-
-
-def _imports(module: str) -> Iterator[str]:
-    source = _source(module)
-    assert source is not None
-    tree = ast.parse(source.read_text(encoding="utf-8"))
-    for block in [node for node in ast.walk(tree) if isinstance(node, ast.If)]:
-        if isinstance(block.test, ast.Name) and block.test.id == "TYPE_CHECKING":
-            block.body = []
-    for node in ast.walk(tree):
-        names: list[str] = []
-        if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
-        yield from (name for name in names if name.split(".")[0] == "exemplar")
-
-
-@cache
-def _source(module: str) -> Path | None:
-    """The file of a module; None where the name is no module."""
-    try:
-        spec = find_spec(module)
-    except ModuleNotFoundError:
-        return None
-    return Path(spec.origin) if spec is not None and spec.origin and spec.origin.endswith(".py") else None
+def _is_same(old: Score, new: Score) -> bool:
+    """Up to rounding: results are kept to 12 digits, and a library may add up in another order, which moves a float64 by about
+    1e-16 of what is added. A score whose meaning changed moves by far more than one part in 1e9."""
+    numbers = ((old.value, *old.ci95), (new.value, *new.ci95))
+    return old.n == new.n and np.allclose(*numbers, rtol=SAME, atol=ZERO, equal_nan=True)

@@ -41,6 +41,7 @@ PEOPLE = KeptResult(
     "off a figure to about ±.002 (Experiment 2). Intervals of Experiment 1 draw trials, since the sessions themselves are not "
     "available, and are too narrow for it.",
     compute=people_result,
+    files=("human",),
     published={
         (name, "people"): Number(value, "Lee & DiCarlo 2023")
         for name, value in (

@@ -5,13 +5,14 @@ from __future__ import annotations
 from exemplar.recall.inputs import DataSource
 from exemplar.recall.studies.comparison import StudyConfig, compute_study
 from exemplar.records import Scores
-from exemplar.rooms import KeptResult
+from exemplar.rooms import KeptResult, Part
 from exemplar.runs import Run
 
 FROZEN_FEATURES = (
     "chance", "last-set-only", "joint-oracle", "replay-latent", "replay-latent-fp16", "replay-latent-int8", "nearest-mean",
     "streaming-lda", "ridge", "protonet",
 )  # fmt: skip
+PART = "no-shift"  # the type that stands for all where there is little time
 OMNIGLOT, CIFAR_FS = DataSource("omniglot", "cfsl-test"), DataSource("cifar-fs", "test")
 
 
@@ -21,6 +22,14 @@ def omniglot_result(run: Run, seed: int) -> Scores:
 
 def cifar_fs_result(run: Run, seed: int) -> Scores:
     return compute_study(run, StudyConfig(CIFAR_FS, FROZEN_FEATURES), seed)
+
+
+def omniglot_part(run: Run, seed: int) -> Scores:
+    return compute_study(run, StudyConfig(OMNIGLOT, FROZEN_FEATURES, (PART,)), seed)
+
+
+def cifar_fs_part(run: Run, seed: int) -> Scores:
+    return compute_study(run, StudyConfig(CIFAR_FS, FROZEN_FEATURES, (PART,)), seed)
 
 
 SUITES = (
@@ -41,6 +50,7 @@ RESULTS = {
         "ridge's cross-entropy is high since it regresses on 0 and 1.",
         compute=omniglot_result,
         data=(("omniglot", "cfsl-test"),),
+        part=Part(omniglot_part, share=0.1),
         quick=False,
     ),
     "recall-cifar-fs": KeptResult(
@@ -53,6 +63,7 @@ RESULTS = {
         "from ten samples: its accuracy can be believed, its probabilities cannot.",
         compute=cifar_fs_result,
         data=(("cifar-fs", "test"),),
+        part=Part(cifar_fs_part, share=0.1),
         quick=False,
     ),
 }

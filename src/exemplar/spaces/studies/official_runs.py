@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
-from exemplar.images.omniglot import N_RUNS, load_omniglot_runs
+from exemplar.images.omniglot import load_omniglot_runs
 from exemplar.images.sources import obtain
 from exemplar.records import Scores
 from exemplar.rooms import KeptResult
@@ -18,18 +16,9 @@ from exemplar.spaces.zoo import load_space
 BACKGROUND = tuple(f"protonet-omniglot-background-chosen-s{seed}" for seed in range(3))
 
 
-@dataclass(frozen=True)
-class RunJob:
-    """One of the 20 official runs, by number from 0, and the space that names its drawings."""
-
-    number: int
-    space: str
-
-
 def official_runs_result(run: Run, seed: int) -> Scores:
     """Omniglot's 20 official one-shot runs by ProtoNets that were trained on the background alphabets only."""
-    jobs = [RunJob(number, space) for space in BACKGROUND for number in range(N_RUNS)]
-    wrong = np.array(run.map(name_official_run, jobs, label="official runs")).reshape(len(BACKGROUND), N_RUNS)
+    wrong = np.stack(run.map(name_official_runs, BACKGROUND, label="spaces"))  # (spaces, 20 runs) share of errors
     agent, one = "ProtoNet trained on background, mean of 3 seeds", "ProtoNet trained on background"
     scores = [mean_score("naming_error", wrong.mean(axis=0), agent, agent)]
     scores += [
@@ -39,14 +28,17 @@ def official_runs_result(run: Run, seed: int) -> Scores:
     return save_scores(run, scores)
 
 
-def name_official_run(job: RunJob) -> float:
-    """The share of errors in one official run; a space that was trained on any run's characters is refused."""
-    runs, critic = load_omniglot_runs(obtain("omniglot")), load_space(job.space, layer="")
+def name_official_runs(space: str) -> np.ndarray:
+    """(20,) the share of errors in each official run; a space that was trained on any run's characters is refused."""
+    runs, critic = load_omniglot_runs(obtain("omniglot")), load_space(space, layer="")
     assert critic.card is not None
     check_unseen(critic.card, runs.concept.ravel(), "omniglot/evaluation")
-    support, new = (critic.encode(part[job.number], device="cpu") for part in (runs.training, runs.test))
-    nearest = np.square(new[:, None] - support).sum(axis=2).argmin(axis=1)
-    return float((nearest != runs.answer[job.number]).mean())
+    wrong = []
+    for training, test, answer in zip(runs.training, runs.test, runs.answer, strict=True):
+        support, new = (critic.encode(drawings, device="cpu") for drawings in (training, test))
+        nearest = np.square(new[:, None] - support).sum(axis=2).argmin(axis=1)
+        wrong.append((nearest != answer).mean())
+    return np.array(wrong)
 
 
 OFFICIAL_RUNS = KeptResult(
