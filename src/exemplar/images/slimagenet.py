@@ -33,6 +33,7 @@ from exemplar.images.folder import ENDINGS, natural
 from exemplar.images.pixels import Encoded, Files
 from exemplar.images.sources import ARCHIVES, cache_folder
 
+AGAIN = "move it away and run `exemplar data fetch slimagenet64`"
 SPLITS = {
     "train": "the classes of the archive's folder train",
     "val": "the classes of its folder val",
@@ -231,9 +232,7 @@ def _check_layout(where: Path, n_images: Counter[tuple[str, str]]) -> None:
     common = Counter(n_images.values()).most_common(1)[0][0]
     for (split, concept), n in n_images.items():
         if n != common:
-            raise UserError(
-                f"{where} has {n} images of {split}/{concept} where other classes have {common}: fetch it again"
-            )
+            raise UserError(f"{where} has {n} images of {split}/{concept} where other classes have {common}: {AGAIN}")
 
 
 def _check_size(file: IO[bytes], where: Path) -> None:

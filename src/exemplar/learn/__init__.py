@@ -130,9 +130,7 @@ def objects(
 def human(
     folder: Annotated[
         Place | None,
-        Option(
-            "The public files (with data/behavior), or counts; default: the counts in EXEMPLAR_DATA.", positional=True
-        ),
+        Option("The public files (with data/behavior), or counts; default: the counts that ship.", positional=True),
     ] = None,
     variant: Variant = "paper",
     out: Out = None,
@@ -200,9 +198,7 @@ def run(
 @verb
 def score(
     record: Annotated[Record, Option("A run's folder, a Trials file, or the public files.", positional=True)],
-    people: Annotated[
-        Record | None, Option("Against whom, likewise; default: people's counts in EXEMPLAR_DATA.")
-    ] = None,
+    people: Annotated[Record | None, Option("Against whom, likewise; default: people's counts, which ship.")] = None,
     experiment: WhichExperiment = None,
     images: Metadata = None,
     catch: Annotated[bool, Option("Correct Trials of Experiment 2 by their catch trials, as people's are.")] = False,
