@@ -12,6 +12,7 @@ import os
 import re
 import typing
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
@@ -96,9 +97,11 @@ class Argument:
                 for each in some or ():
                     self.option.check(called, each)
             return some and type(some)(map(_at_home, some)) if isinstance(some, tuple | list) else some
+        value = _at_home(value)
+        if self.name in WRITTEN and value is not None:
+            check_written(Path(value))
         if value is None or value is self.default:
             return value
-        value = _at_home(value)
         whole, real = int in kinds, float in kinds
         number = hasattr(value, "__index__") or (real and hasattr(value, "__float__"))
         if (whole or real) and (isinstance(value, bool | str) or not number):
@@ -114,6 +117,7 @@ def _at_home(value: Any) -> Any:
     return type(value)(os.path.expanduser(value))  # noqa: PTH111 (which leaves what is no user's folder as it is)
 
 
+WRITTEN = ("out", "html", "figure")  # what a verb writes is called so
 HIGHEST_SEED = 2**32 - 1
 ENGINES = ("here", "pool", "ray")
 
@@ -175,6 +179,14 @@ def make_backend(engine: str, workers: int | None, address: str | None) -> Backe
     from exemplar.engine import backend
 
     return backend(engine, workers, address)
+
+
+def check_written(place: Path) -> None:
+    """Refuse, before anything begins, a file or folder that cannot be written where it is to be; nothing is made there."""
+    from exemplar.files import check_folder
+
+    with suppress(OSError):  # a name no file system takes is refused by whoever makes the place
+        check_folder(place if place.is_dir() else place.parent)
 
 
 def check_path(path: Path | str, ending: str, what: str) -> Path:

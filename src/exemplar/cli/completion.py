@@ -1,0 +1,51 @@
+"""What a shell's Tab key offers for an argument: its choices, or the names that the house or its rooms know."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from exemplar.options import Argument
+
+
+def complete(argument: Argument) -> Callable[[str], list[str]] | None:
+    """The function typer asks for words that begin with what was typed; None where the shell offers files."""
+    if not argument.option.choices and argument.option.known not in WORDS:
+        return None
+
+    def offer(incomplete: str) -> list[str]:
+        words = argument.option.choices or WORDS[argument.option.known]()
+        return sorted(word for word in words if word.startswith(incomplete))
+
+    return offer
+
+
+def _data() -> Iterable[str]:
+    from exemplar.images.catalogue import CATALOGUE
+
+    return CATALOGUE
+
+
+def _spaces() -> Iterable[str]:
+    from exemplar.spaces.zoo import SPACES, list_networks
+
+    return list_networks(SPACES)
+
+
+def _of_rooms(what: str, *rooms: str) -> Callable[[], Iterable[str]]:
+    def found() -> Iterable[str]:
+        from exemplar.rooms import ROOMS, load_room
+
+        return [name for room in rooms or ROOMS for name in getattr(load_room(room), what)()]
+
+    return found
+
+
+WORDS: dict[str, Callable[[], Iterable[Any]]] = {
+    "data": _data,
+    "spaces": _spaces,
+    "results": _of_rooms("results"),
+    "recipes": _of_rooms("recipes"),
+    **{f"{room} {what}": _of_rooms(what, room) for room in ("draw", "attend", "learn", "recall", "foresee")
+       for what in ("agents", "studies")},
+}  # fmt: skip
