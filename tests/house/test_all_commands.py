@@ -132,3 +132,22 @@ def test_help_shows_choices_in_full_and_the_shell_completes_them(exemplar) -> No
     }.items():
         said = exemplar(env={**env, "_TYPER_COMPLETE_ARGS": typed}).out
         assert all(f'"{word}"' in said for word in offered), (typed, said)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "learn run --features x.npz --agent",
+        "recall check-agent",
+        "foresee check-agent",
+        "attend check-agent",
+        "draw score --data glyphs",
+    ],
+)
+def test_code_that_is_called_people_is_refused(
+    exemplar, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, words: str
+) -> None:
+    monkeypatch.undo()  # check-agent looks at glyphs
+    (tmp_path / "mine.py").write_text("def human(*_): ...\n")
+    said = exemplar(*words.split(), "mine.py:human", cwd=tmp_path)
+    assert said.code in (1, 2) and "is reserved for" in said.out + said.err

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from exemplar.options import Argument
+from exemplar.rooms import ROOMS, load_room
 
 
 def complete(argument: Argument) -> Callable[[str], list[str]] | None:
@@ -21,21 +22,15 @@ def complete(argument: Argument) -> Callable[[str], list[str]] | None:
 
 
 def _data() -> Iterable[str]:
-    from exemplar.images.catalogue import CATALOGUE
-
-    return CATALOGUE
+    return [row["name"] for row in load_room("images").door.list_data()["data"]]
 
 
 def _spaces() -> Iterable[str]:
-    from exemplar.spaces.zoo import SPACES, list_networks
-
-    return list_networks(SPACES)
+    return [row["name"] for row in load_room("spaces").door.list_spaces()["spaces"]]
 
 
 def _of_rooms(what: str, *rooms: str) -> Callable[[], Iterable[str]]:
     def found() -> Iterable[str]:
-        from exemplar.rooms import ROOMS, load_room
-
         return [name for room in rooms or ROOMS for name in getattr(load_room(room), what)()]
 
     return found

@@ -196,9 +196,7 @@ def compare(
         Drawers, Option(f"Run folders of `draw score`, or what it takes. {WHO}", positional=True, metavar="A B …")
     ],
     html: Annotated[Place, Option("The page to write; figures go beside it.")] = Path("comparison.html"),
-    data: Annotated[
-        str | None, Option("What was drawn; that of the first run folder unless given.", known="data")
-    ] = None,
+    data: Annotated[str | None, Option("What was drawn; that of the first run unless given.", known="data")] = None,
     split: Split = None,
     exemplar: Exemplar = "centre",
     n: Number = None,
@@ -244,9 +242,7 @@ def compare(
 
 @verb
 def study(
-    name: Annotated[
-        str, Option("A study; a name that does not exist lists them.", known="draw studies", positional=True)
-    ],
+    name: Annotated[str, Option("A study; an unknown name lists them.", known="draw studies", positional=True)],
     data: Annotated[str, Option("A data set, a folder, or an npz.", known="data")] = "glyphs",
     split: Split = None,
     agent: Annotated[
@@ -347,11 +343,7 @@ def build_quickdraw(
     ] = "nearest",
     split: Annotated[
         str,
-        Option(
-            "Concepts at random, or no category of a test concept in training.",
-            choices=("published", "category"),
-            kind="way to split concepts",
-        ),
+        Option("At random, or by category.", choices=("published", "category"), kind="way to split concepts"),
     ] = "published",
     train_share: Annotated[float, Option("Of the concepts, of the published split.", low=0, high=1)] = 550 / 665,
     drop: Annotated[Names, Option("A cluster to remove by hand, such as cat-3; may be repeated.")] = (),
@@ -374,9 +366,7 @@ def divide_quickdraw(
     out: Annotated[Place, Option("The run's folder; one that was stopped resumes there.")] = Path("quickdraw-parts"),
     each: Annotated[int, Option("Drawings of a part, before the outermost are left out.", low=1)] = 200,
     smallest: Annotated[int, Option("A part of fewer drawings is left out.", low=1)] = 60,
-    share: Annotated[
-        float, Option("Of a part's drawings that are kept, the nearest to its centre.", low=0, high=1)
-    ] = 0.7,
+    share: Annotated[float, Option("Of a part's drawings, the nearest to its centre are kept.", low=0, high=1)] = 0.7,
     device: Annotated[str, Option("A GPU wants --engine here.", choices=("cpu", "cuda", "cuda:N"))] = "cpu",
     engine: Engine = "pool",
     workers: Workers = None,

@@ -155,11 +155,7 @@ def run(
     choices: Annotated[int, Option("Built-in objects of a subtask, one per key; 2 as published.", low=2)] = 2,
     experiment: Experiment = 1,
     rule: Annotated[
-        Names,
-        Option(
-            "A plasticity rule, prototype, or random-guesser (`exemplar learn agents`), or several; square.",
-            known="learn agents",
-        ),
+        Names, Option("A plasticity rule (see `exemplar learn agents`), or several; square.", known="learn agents")
     ] = (),
     agent: Annotated[
         AgentGiven | None, Option("Instead: your own, file.py:Class with reset, choose and feedback.")
@@ -210,7 +206,7 @@ def score(
     null: Annotated[
         str,
         Option(
-            "The null test of Experiment 1; the paper's is right only near 50 sessions a subtask.",
+            "Of Experiment 1; paper is right only near 50 sessions a subtask.",
             choices=("calibrated", "paper"),
             kind="null test",
         ),
@@ -229,9 +225,7 @@ def score(
 def study(
     out: Annotated[Place, Option("The run folder; a study that was stopped resumes there.")] = Path("runs/learn-study"),
     encoder: Annotated[Names, Option("pixels, a stage, or a network for all its stages; all unless given.")] = (),
-    rule: Annotated[
-        Names, Option("A plasticity rule; all seven published ones unless given.", known="learn agents")
-    ] = (),
+    rule: Annotated[Names, Option("A plasticity rule; the seven published unless given.", known="learn agents")] = (),
     truth: Annotated[str | None, Option("The encoder of the simulated participants; one of those compared.")] = None,
     subtasks: Annotated[int, Option("Of Experiment 1.", low=4, high=64)] = 64,
     one_shot: Annotated[int, Option("Subtasks of Experiment 2.", low=2, high=32)] = 32,
