@@ -125,7 +125,7 @@ class Ray:
         try:
             import ray
         except ImportError as problem:
-            raise UserError("the engine ray needs Ray: pip install 'exemplar[cluster]'") from problem
+            raise UserError("the engine ray needs Ray: pip install 'exemplar-lab[cluster]'") from problem
         joined = ray.is_initialized()
         if not joined:
             # a cluster elsewhere has its own installation, one on this machine sees what this process sees

@@ -6,7 +6,6 @@ npz of train holds JPEG files, so its pixels differ a little from the archive's.
 
 from __future__ import annotations
 
-import gzip
 import tarfile
 from importlib import resources
 from pathlib import Path
@@ -17,6 +16,7 @@ from exemplar.errors import UserError, shortened, unknown
 from exemplar.files import read_npz, reading
 from exemplar.images.concepts import ConceptSet
 from exemplar.images.pixels import Encoded, Pixels, Plain
+from exemplar.unpacking import open_stream
 
 AGAIN = "move it away and run `exemplar data fetch cifar-fs`"
 SPLITS = {
@@ -141,7 +141,7 @@ def _from_archive(path: Path, classes: list[str]) -> tuple[Pixels, list[str]]:
 def _read_members(path: Path) -> dict[str, bytes]:
     """The files we need, by name, in one pass; KeyError where one is missing."""
     found: dict[str, bytes] = {}
-    with gzip.open(path) as stream, tarfile.open(fileobj=stream) as archive:
+    with open_stream(path) as stream, tarfile.open(fileobj=stream, mode="r|") as archive:
         for member in archive:
             file = archive.extractfile(member)
             if file is not None:

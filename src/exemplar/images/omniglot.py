@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import io
 import re
-import zipfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import product
@@ -24,6 +23,7 @@ from exemplar.images.bilevel import pack_ink, scan_lines, unfilter
 from exemplar.images.concepts import ConceptSet, Labels
 from exemplar.images.lists import read_list
 from exemplar.images.pixels import Packed
+from exemplar.unpacking import open_zip
 
 AGAIN = "move it away and run `exemplar data fetch omniglot`"
 SPLITS = {
@@ -314,7 +314,7 @@ def _read_run_images(path: Path, bits: np.ndarray) -> list[np.ndarray]:
     """As `_read_run_rows`, from run01/class_labels.txt and the images it names, found again among our drawings."""
     row_of = {drawing.tobytes(): row for row, drawing in enumerate(bits)}
     runs = []
-    with reading(path, "the official one-shot runs"), zipfile.ZipFile(path) as archive:
+    with reading(path, "the official one-shot runs"), open_zip(path) as archive:
         labels = "run01/class_labels.txt"
         above = next((name.removesuffix(labels) for name in archive.namelist() if name.endswith(labels)), "")
         for run in range(1, N_RUNS + 1):
