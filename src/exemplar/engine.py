@@ -25,6 +25,7 @@ from typing import Any, Protocol
 
 from exemplar import seeds
 from exemplar.errors import UserError, unknown
+from exemplar.options import ENGINES
 from exemplar.store import Store, code_of, pack, unpack
 
 ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL", "NUMBA", "VECLIB_MAXIMUM")}
@@ -126,7 +127,7 @@ class Ray:
         try:
             import ray
         except ImportError as problem:
-            raise UserError("the engine ray needs Ray: pip install 'exemplar[cluster]'") from problem
+            raise UserError("the engine ray needs Ray: pip install 'exemplar-lab[cluster]'") from problem
         joined = ray.is_initialized()
         if not joined:
             # a cluster elsewhere has its own installation, one on this machine sees what this process sees
@@ -194,7 +195,7 @@ def backend(
             return Pool(workers)
         case "ray":
             return Ray(address, gpus, retries)
-    raise unknown("engine", engine, ("here", "pool", "ray"))
+    raise unknown("engine", engine, ENGINES)
 
 
 def map(

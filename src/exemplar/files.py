@@ -19,6 +19,7 @@ from typing import IO
 import numpy as np
 
 from exemplar.errors import UserError, shortened
+from exemplar.unpacking import open_zip
 
 PART = ".part"  # the ending of what is still being written
 SAID = 120  # characters of what a library says that one of our sentences takes in
@@ -107,13 +108,14 @@ def read_npz(path: Path, /, **arrays: tuple[str, int | None]) -> dict[str, np.nd
         raise UserError(
             f"{path} has no array {shortened(missing)} (it holds {shortened(there)}): it is another file, or another version"
         )
-    with reading(path, "an npz archive"), zipfile.ZipFile(path) as archive:
+    members = [f"{name}.npy" for name in arrays]
+    with reading(path, "an npz archive"), open_zip(path, members) as archive:
         return {name: _read_array(archive, path, name, kinds, ndim) for name, (kinds, ndim) in arrays.items()}
 
 
 def npz_names(path: Path) -> list[str]:
     """The arrays an npz file holds, in its order."""
-    with reading(path, "an npz archive"), zipfile.ZipFile(path) as archive:
+    with reading(path, "an npz archive"), open_zip(path, ()) as archive:
         return [name.removesuffix(".npy") for name in archive.namelist() if name.endswith(".npy")]
 
 

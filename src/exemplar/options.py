@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import functools
 import inspect
+import os
+import re
 import typing
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
-from exemplar.errors import UserError
+from exemplar.errors import UserError, unknown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,7 +34,9 @@ else:  # what the command line parses
 @dataclass(frozen=True)
 class Option:
     """One argument of a verb. help: a sentence; low, high: the range, both ends included; name: on the command line, `--` and
-    the argument's own name unless given; positional: it stands by itself there; metavar: what help calls its value."""
+    the argument's own name unless given; positional: it stands by itself there; metavar: what help calls its value; choices:
+    all that it may be, where :N takes any number; kind: what an unknown one is called, the argument's own name unless given;
+    known: for the shell's completion, what else names its values (`cli.completion.WORDS`)."""
 
     help: str
     low: float | None = None
@@ -39,21 +44,31 @@ class Option:
     name: str = ""
     positional: bool = False
     metavar: str | None = None
+    choices: tuple[str, ...] = ()
+    kind: str = ""
+    known: str = ""
 
     def describe(self) -> str:
-        """The help, and the range where there is one."""
+        """The help, and the range or the choices where there are some."""
         ends = {"at least": self.low, "at most": self.high}
-        told = " and ".join(f"{words} {end:g}" for words, end in ends.items() if end is not None)
+        told = " and ".join(f"{words} {_plain(end)}" for words, end in ends.items() if end is not None)
+        told = told or " | ".join(self.choices)
         return f"{self.help} ({told})" if told else self.help
 
     def check(self, argument: str, value: Any) -> None:
-        """Refuse a number outside the range. argument: what it is called."""
+        """Refuse a number outside the range, and a word that is none of the choices. argument: what it is called."""
+        if self.choices and isinstance(value, str) and re.sub(r":\d+$", ":N", value) not in self.choices:
+            raise unknown(self.kind or argument.replace("-", " "), value, self.choices)
         if isinstance(value, bool) or not isinstance(value, int | float):
             return
         if self.low is not None and not value >= self.low:
-            raise UserError(f"{argument} must be at least {self.low:g}, got {value}.")
+            raise UserError(f"{argument} must be at least {_plain(self.low)}, got {value}.")
         if self.high is not None and not value <= self.high:
-            raise UserError(f"{argument} must be at most {self.high:g}, got {value}.")
+            raise UserError(f"{argument} must be at most {_plain(self.high)}, got {value}.")
+
+
+def _plain(number: float) -> str:
+    return str(number) if isinstance(number, int) else f"{number:g}"
 
 
 @dataclass(frozen=True)
@@ -71,12 +86,20 @@ class Argument:
         return self.option.name or f"--{self.name.replace('_', '-')}"
 
     def checked(self, value: Any) -> Any:
-        """The value, if it is of this kind and in range; one text, or one thing, stands for a list of one."""
+        """The value, if it is of this kind and in range; one text, or one thing, stands for a list of one, and `~` for the
+        user's own folder."""
         called = self.flag.partition("/")[0].lstrip("-")
         kinds = typing.get_args(self.kind) or (self.kind,)
         if self.kind == list[str]:
             alone = isinstance(value, str) or callable(value) or not hasattr(value, "__iter__")
-            return (value,) if alone and value is not None else value
+            some = (value,) if alone and value is not None else value
+            if self.option.choices:
+                for each in some or ():
+                    self.option.check(called, each)
+            return some and type(some)(map(_at_home, some)) if isinstance(some, tuple | list) else some
+        value = _at_home(value)
+        if self.name in WRITTEN and value is not None:
+            check_written(Path(value))
         if value is None or value is self.default:
             return value
         whole, real = int in kinds, float in kinds
@@ -87,9 +110,20 @@ class Argument:
         return value
 
 
-Seed = Annotated[int, Option("The same seed gives the same bytes.", low=0)]
-Device = Annotated[str, Option("auto, cpu, cuda or cuda:N.")]
-Engine = Annotated[str, Option("Who computes: here, pool or ray.")]
+def _at_home(value: Any) -> Any:
+    """A path or word that begins with ~ as the shell would have it, also after `=` or in quotes, where it does not."""
+    if not isinstance(value, str | Path) or not str(value).startswith("~"):
+        return value
+    return type(value)(os.path.expanduser(value))  # noqa: PTH111 (which leaves what is no user's folder as it is)
+
+
+WRITTEN = ("out", "html", "figure")  # what a verb writes is called so
+HIGHEST_SEED = 2**32 - 1
+ENGINES = ("here", "pool", "ray")
+
+Seed = Annotated[int, Option("The same seed gives the same bytes.", low=0, high=HIGHEST_SEED)]
+Device = Annotated[str, Option("Where networks run.", choices=("auto", "cpu", "cuda", "cuda:N"))]
+Engine = Annotated[str, Option("Who computes.", choices=ENGINES)]
 Workers = Annotated[int | None, Option("Processes of the pool; one per core unless given.", low=1)]
 Address = Annotated[str | None, Option("A running Ray cluster, with --engine ray.")]
 
@@ -145,6 +179,14 @@ def make_backend(engine: str, workers: int | None, address: str | None) -> Backe
     from exemplar.engine import backend
 
     return backend(engine, workers, address)
+
+
+def check_written(place: Path) -> None:
+    """Refuse, before anything begins, a file or folder that cannot be written where it is to be; nothing is made there."""
+    from exemplar.files import check_folder
+
+    with suppress(OSError):  # a name no file system takes is refused by whoever makes the place
+        check_folder(place if place.is_dir() else place.parent)
 
 
 def check_path(path: Path | str, ending: str, what: str) -> Path:

@@ -19,6 +19,7 @@ from exemplar import seeds
 from exemplar.columns import Beside, Column, has_rows
 from exemplar.errors import UserError, shortened, unknown
 from exemplar.files import DAMAGE, first_line, read_npz, whole_file, write_npz
+from exemplar.unpacking import check_unpacked
 
 if TYPE_CHECKING:
     from exemplar.stats import Estimate
@@ -162,6 +163,8 @@ class Table:
         if not path.is_file():
             raise UserError(f"there is no file {path}")
         try:
+            about_rows = pq.read_metadata(path)  # repeated values take next to nothing in the file
+            check_unpacked(path, 8 * about_rows.num_rows * about_rows.num_columns)
             table = pq.read_table(path, memory_map=False, partitioning=None)
             about = json.loads((table.schema.metadata or {}).get(b"exemplar", b"null"))
             columns = {column: _from_arrow(table.column(column)) for column in table.column_names}

@@ -20,7 +20,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from importlib import metadata
@@ -242,6 +242,21 @@ def _agree(folder: Path, identity: dict[str, Any]) -> None:
     if there != identity:
         what = _first_difference(there, identity)
         raise UserError(f"{folder} holds another run ({what}): give --out another folder, or remove this one")
+
+
+def tell_apart(agents: Sequence[str], folders: Sequence[Path]) -> list[str]:
+    """What runs are called: by agent; where two are called the same, by as much of the end of the folder as tells them apart.
+
+    >>> tell_apart(["a", "a", "b"], [Path("one/x"), Path("two/x"), Path("x")])
+    ['a (one/x)', 'a (two/x)', 'b']
+    """
+    names = []
+    for agent, folder in zip(agents, folders, strict=True):
+        parts = folder.resolve().parts
+        same = [f.resolve().parts for a, f in zip(agents, folders, strict=True) if a == agent and f is not folder]
+        depth = next((k for k in range(1, len(parts)) if all(parts[-k:] != other[-k:] for other in same)), len(parts))
+        names.append(f"{agent} ({'/'.join(parts[-depth:])})" if same else agent)
+    return names
 
 
 def _first_difference(there: Any, here: Any, name: str = "") -> str:

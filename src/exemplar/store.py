@@ -16,6 +16,7 @@ import numpy as np
 
 from exemplar import seeds
 from exemplar.errors import UserError
+from exemplar.unpacking import open_npz
 
 
 class Store:
@@ -79,7 +80,7 @@ def pack(result: Any) -> bytes:
 
 def unpack(packed: bytes) -> Any:
     """What `pack` packed."""
-    with np.load(io.BytesIO(packed), allow_pickle=False) as file:
+    with open_npz(io.BytesIO(packed)) as file:
 
         def whole(value: Any) -> Any:
             if isinstance(value, list):

@@ -21,6 +21,13 @@ from exemplar.errors import UserError, unknown
 from exemplar.files import first_line
 
 FORM = "write file.py:NAME, or module:NAME"
+RESERVED = (
+    "human",
+    "humans",
+    "people",
+    "person",
+    "simulated",
+)  # who did it is read from a name: these are nobody else's
 GLOBAL_GENERATORS = {"random": "random", "numpy": "numpy.random", "torch": "torch"}  # what a sentence calls each
 _texts: dict[str, bytes] = {}  # module → its file as it was imported
 
@@ -78,6 +85,7 @@ def load_named(name: str, what: str = "function") -> Any:
     place, _, attribute = name.rpartition(":")
     if not is_named(name):
         raise UserError(f"{name!r} does not name a {what}: {FORM}")
+    refuse_reserved(attribute)
     module = _module_of_file(Path(place).expanduser()) if place.endswith(".py") else _module_of_name(place)
     found = getattr(module, attribute, None)
     if found is None:
@@ -87,6 +95,21 @@ def load_named(name: str, what: str = "function") -> Any:
     if not _is(found, what):
         raise UserError(f"{name} is a {type(found).__name__}, not a {what}: name one that is in {place}")
     return found
+
+
+def refuse_reserved(name: str) -> None:
+    """Code that was given the name under which people's own records go: no table could tell the two apart."""
+    if name.casefold() in RESERVED:
+        raise UserError(
+            f"The name {name!r} is reserved for people's own records: rename it, such as to that of the model."
+        )
+
+
+def name_of(given: Any) -> str:
+    """What a class, a function or an object from Python is called in records."""
+    name = str(getattr(given, "__name__", type(given).__name__))
+    refuse_reserved(name)
+    return name
 
 
 def _is(value: Any, what: str) -> bool:

@@ -88,8 +88,8 @@ def objects(tmp_path_factory: pytest.TempPathFactory) -> dict[int, Path]:
     return {experiment: folder / str(experiment) for experiment in (1, 2)}
 
 
-def test_people_come_out_as_published(real_data: Any) -> None:
-    real_data("human")
+def test_people_come_out_as_published(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("EXEMPLAR_DATA", raising=False)  # their counts ship with the package
     found = say("human")
     value = {name: round(found[name]["value"], 4) for name in ("trial_2", "trial_100", "accuracy")}
     assert value == {"trial_2": 0.6508, "trial_100": 0.8659, "accuracy": 0.8249}
@@ -323,8 +323,7 @@ def test_a_model_on_other_images_is_refused_unless_told_otherwise(work: Path, tm
     assert paired["mse_n"]["value"] == say("score", work / "square", "--people", work / "again")["mse_n"]["value"]
 
 
-def test_built_in_objects_are_not_what_people_saw(work: Path, real_data: Any) -> None:
-    real_data("human")
+def test_built_in_objects_are_not_what_people_saw(work: Path) -> None:
     with pytest.raises(UserError, match="people learned MutatorObject000,MutatorObject095"):
         say("score", work / "square")
     with pytest.raises(UserError, match="64 subtasks, the model 6 others"):
@@ -493,8 +492,7 @@ def test_the_command_prints_one_json_object_or_tables(work: Path, exemplar: Any)
     assert all(word in text for word in ("root_mse_n", "null (calibrated)", "consistency_ceiling", "early", "hardest"))
 
 
-def test_a_verb_answers_what_its_command_prints(work: Path, tmp_path: Path, real_data: Any) -> None:
-    real_data("human")
+def test_a_verb_answers_what_its_command_prints(work: Path, tmp_path: Path) -> None:
     runs, features = [work / "square", work / "again"], work / "features.npz"
     objects = {"objects": 2, "views": 3, "size": 16, "engine": "here"}
     small = ("--objects", 2, "--views", 3, "--size", 16, "--engine", "here")

@@ -118,8 +118,7 @@ def test_people_are_described_with_the_warning_that_belongs_to_counts(tmp_path: 
     assert found.scores is not None and len(found.scores) == len({*found.scores["name"]})
 
 
-def test_people_s_scores_of_both_experiments_fit_one_table(real_data: Any) -> None:
-    real_data("human")
+def test_people_s_scores_of_both_experiments_fit_one_table() -> None:
     found = ex.learn.human()
     assert {"one_shot_root_noise_floor", "root_noise_floor"} <= set(found.scores["name"])  # type: ignore[index]
     for score in found.scores or ():

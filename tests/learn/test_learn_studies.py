@@ -463,8 +463,7 @@ def test_curves_are_drawn_with_their_names():
     assert plot_curves(curves, {"a": "A", "b": "B"}).startswith("<svg")
 
 
-def test_people_learn_as_published(real_data: Any, tmp_path: Path):
-    real_data("human")
+def test_people_learn_as_published(tmp_path: Path):
     with open_run(tmp_path / "run", command="test", config={}, seed=0) as run:
         scores = list(people_result(run, 0))
     published = {

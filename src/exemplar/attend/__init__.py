@@ -148,7 +148,9 @@ def score(
 
 @verb
 def study(
-    name: Annotated[str, Option("A study; a name that does not exist lists them.", positional=True)],
+    name: Annotated[
+        str, Option("A study; a name that does not exist lists them.", known="attend studies", positional=True)
+    ],
     agent: Agent = "cfgdm-quickdraw",
     data: Data = None,
     split: Split = None,
@@ -171,7 +173,7 @@ def study(
 @verb
 def train_partner(
     data: Annotated[
-        str, Option("What it learns from: people's drawings, by data set, folder or npz.")
+        str, Option("What it learns from: people's drawings, by data set, folder or npz.", known="data")
     ] = "quickdraw-bitmaps",
     split: Split = None,
     concepts: Annotated[int, Option("How many concepts, those with the most drawings.", low=2)] = 25,
@@ -227,7 +229,10 @@ def list_agents() -> Answer:
 
 @verb
 def check_agent(
-    agent: Annotated[Given, Option("An agent of yours, file.py:function, or one of the room.", positional=True)],
+    agent: Annotated[
+        Given,
+        Option("An agent of yours, file.py:function, or one of the room.", known="attend agents", positional=True),
+    ],
 ) -> Answer:
     """Check an agent against the contract of this room, and say what is wrong with it, one finding per line.
 

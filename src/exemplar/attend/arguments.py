@@ -29,7 +29,10 @@ Only = Annotated[Names, Option("A concept by name, instead of --concepts; may be
 Size = Annotated[int | None, Option("px per side of drawings and maps; the data's own unless given.", low=8, high=1024)]
 Agent = Annotated[
     Given,
-    Option("An agent of the room, a CFGDM that you trained (FOLDER/NAME), or a function of yours, file.py:function."),
+    Option(
+        "An agent of the room, a CFGDM that you trained (FOLDER/NAME), or a function of yours, file.py:function.",
+        known="attend agents",
+    ),
 ]
 Record = Annotated[
     Given,

@@ -54,7 +54,6 @@ def make_app(word: str = "") -> typer.Typer:
         help=ABOUT,
         epilog="A mistake prints one sentence and exits with 2. --debug, anywhere on the line, shows the traceback.",
         no_args_is_help=True,
-        add_completion=False,
         pretty_exceptions_enable=False,
         context_settings=HELP,
     )
@@ -112,7 +111,7 @@ def main() -> None:
     words = [word for word in sys.argv[1:] if word != "--debug"]
     debug = len(words) < len(sys.argv) - 1
     try:
-        code = make_app(next((word for word in words if not word.startswith("-")), ""))(
+        code = make_app(next((word for word in _typed(words) if not word.startswith("-")), ""))(
             words, prog_name="exemplar", standalone_mode=False
         )
         sys.stdout.flush()
@@ -137,6 +136,12 @@ def main() -> None:
             if debug:
                 traceback.print_exc()
     sys.exit(code)
+
+
+def _typed(words: Sequence[str]) -> Sequence[str]:
+    """The words of a command line: this one, or the one that a shell wants to complete, which it tells by its environment."""
+    line = os.environ.get("_TYPER_COMPLETE_ARGS") or os.environ.get("COMP_WORDS", "")
+    return line.split()[1:] if "_EXEMPLAR_COMPLETE" in os.environ else words
 
 
 def _resumes(words: Sequence[str]) -> bool:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from exemplar.cli.completion import complete
 from exemplar.options import Argument, list_arguments
 
 if TYPE_CHECKING:
@@ -51,10 +52,11 @@ def show(answer: Answer, *, as_json: bool) -> None:
 
 def _parameter(argument: Argument) -> inspect.Parameter:
     option, kind = argument.option, argument.kind
+    about: dict[str, Any] = {"help": option.describe(), "metavar": option.metavar, "autocompletion": complete(argument)}
     if option.positional:
-        how: Any = typer.Argument(help=option.help, metavar=option.metavar, show_default=argument.default is not None)
+        how: Any = typer.Argument(**about, show_default=argument.default is not None)
     else:
-        how = typer.Option(argument.flag, help=option.help, metavar=option.metavar)
+        how = typer.Option(argument.flag, **about)
     default = None if argument.default == () else argument.default  # typer takes no tuple for a list
     keyword = inspect.Parameter.KEYWORD_ONLY
     return inspect.Parameter(argument.name, keyword, default=default, annotation=Annotated[kind, how])

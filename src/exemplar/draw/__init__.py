@@ -49,7 +49,7 @@ from exemplar.draw.arguments import (
     Ways,
     Who,
 )
-from exemplar.options import Address, Engine, Names, Option, Place, Seed, Workers, make_backend, verb
+from exemplar.options import Address, Device, Engine, Names, Option, Place, Seed, Workers, make_backend, verb
 
 if TYPE_CHECKING:
     from exemplar.answers import Answer
@@ -196,7 +196,7 @@ def compare(
         Drawers, Option(f"Run folders of `draw score`, or what it takes. {WHO}", positional=True, metavar="A B …")
     ],
     html: Annotated[Place, Option("The page to write; figures go beside it.")] = Path("comparison.html"),
-    data: Annotated[str | None, Option("What was drawn; that of the first run folder unless given.")] = None,
+    data: Annotated[str | None, Option("What was drawn; that of the first run unless given.", known="data")] = None,
     split: Split = None,
     exemplar: Exemplar = "centre",
     n: Number = None,
@@ -242,8 +242,8 @@ def compare(
 
 @verb
 def study(
-    name: Annotated[str, Option("A study; a name that does not exist lists them.", positional=True)],
-    data: Annotated[str, Option("A data set, a folder, or an npz.")] = "glyphs",
+    name: Annotated[str, Option("A study; an unknown name lists them.", known="draw studies", positional=True)],
+    data: Annotated[str, Option("A data set, a folder, or an npz.", known="data")] = "glyphs",
     split: Split = None,
     agent: Annotated[
         str | None,
@@ -256,7 +256,7 @@ def study(
     concepts: Concepts = (),
     allow_seen: AllowSeen = False,
     out: Out = None,
-    engine: Annotated[str, Option("Who lets an agent draw: here, pool or ray.")] = "here",
+    engine: Engine = "here",
     workers: Workers = None,
     address: Address = None,
     seed: Seed = 0,
@@ -291,7 +291,7 @@ def train_quickdraw(
     ] = 1_000,
     steps: Annotated[int | None, Option("Other than the recipe's, for a try.", low=1)] = None,
     every: Annotated[int, Option("Steps between two entries of the learning curve.", low=1)] = 500,
-    device: Annotated[str, Option("auto, cpu, cuda or cuda:N.")] = "auto",
+    device: Device = "auto",
     seed: Seed = 0,
 ) -> Answer:
     """Step 2 of QuickDraw-FS: train the space for clustering on the drawings that are set aside; one ships with the package."""
@@ -316,7 +316,7 @@ def cluster_quickdraw(
         int,
         Option("Clusters of a category that has so many drawings; in proportion fewer of one that has fewer.", low=2),
     ] = 6,
-    device: Annotated[str, Option("cpu, cuda or cuda:N; a GPU wants --engine here.")] = "cpu",
+    device: Annotated[str, Option("A GPU wants --engine here.", choices=("cpu", "cuda", "cuda:N"))] = "cpu",
     engine: Engine = "pool",
     workers: Workers = None,
     address: Address = None,
@@ -337,11 +337,15 @@ def build_quickdraw(
     max_spread: Annotated[str, Option(f"Mean distance to the centre, at most; {FIT}.")] = "fit",
     min_distance: Annotated[str, Option(f"Between two centres, at least; {FIT}.")] = "fit",
     variations: Annotated[int, Option("Drawings kept of a concept besides its exemplar.", low=1)] = 500,
-    keep: Annotated[str, Option("Which drawings of a cluster: nearest to its centre, or random.")] = "nearest",
+    keep: Annotated[
+        str,
+        Option("Which drawings of a cluster.", choices=("nearest", "random"), kind="way to keep variations"),
+    ] = "nearest",
     split: Annotated[
-        str, Option("published, concepts at random; or category, no category of a test concept in training.")
+        str,
+        Option("At random, or by category.", choices=("published", "category"), kind="way to split concepts"),
     ] = "published",
-    train_share: Annotated[float, Option("Of the concepts, of the published split.")] = 550 / 665,
+    train_share: Annotated[float, Option("Of the concepts, of the published split.", low=0, high=1)] = 550 / 665,
     drop: Annotated[Names, Option("A cluster to remove by hand, such as cat-3; may be repeated.")] = (),
     picture: Annotated[Names, Option("A category to show on a plane, as in Fig. A.2; may be repeated.")] = (),
     seed: Seed = 0,
@@ -362,8 +366,8 @@ def divide_quickdraw(
     out: Annotated[Place, Option("The run's folder; one that was stopped resumes there.")] = Path("quickdraw-parts"),
     each: Annotated[int, Option("Drawings of a part, before the outermost are left out.", low=1)] = 200,
     smallest: Annotated[int, Option("A part of fewer drawings is left out.", low=1)] = 60,
-    share: Annotated[float, Option("Of a part's drawings that are kept, the nearest to its centre.")] = 0.7,
-    device: Annotated[str, Option("cpu, cuda or cuda:N; a GPU wants --engine here.")] = "cpu",
+    share: Annotated[float, Option("Of a part's drawings, the nearest to its centre are kept.", low=0, high=1)] = 0.7,
+    device: Annotated[str, Option("A GPU wants --engine here.", choices=("cpu", "cuda", "cuda:N"))] = "cpu",
     engine: Engine = "pool",
     workers: Workers = None,
     address: Address = None,

@@ -77,8 +77,12 @@ def list_agents() -> Answer:
 
 @verb
 def check_agent(
-    agent: Annotated[Agent, Option("An agent of yours, file.py:function, or one of the room.", positional=True)],
-    data: Annotated[str, Option("The drawings to check it on: a data set, a folder, or an npz.")] = "glyphs",
+    agent: Annotated[
+        Agent, Option("An agent of yours, file.py:function, or one of the room.", known="draw agents", positional=True)
+    ],
+    data: Annotated[
+        str, Option("The drawings to check it on: a data set, a folder, or an npz.", known="data")
+    ] = "glyphs",
     concepts: Annotated[int, Option("How many of its concepts.", low=2)] = 8,
     seed: Seed = 0,
 ) -> CheckedAgent:
@@ -97,10 +101,17 @@ def check_agent(
 def train(
     agent: Annotated[
         str,
-        Option("An agent or preset, such as cfgdm, cfgdm-small or vae-ns; `draw agents` lists them.", positional=True),
+        Option(
+            "An agent or preset, such as cfgdm, cfgdm-small or vae-ns; `draw agents` lists them.",
+            known="draw agents",
+            positional=True,
+        ),
     ],
     data: Annotated[
-        str, Option("What it learns from: omniglot, quickdraw-fs, glyphs, another data set, a folder, or an npz.")
+        str,
+        Option(
+            "What it learns from: omniglot, quickdraw-fs, glyphs, another data set, a folder, or an npz.", known="data"
+        ),
     ] = "omniglot",
     split: Annotated[str | None, Option("Which part of the data; the one to train on unless given.")] = None,
     setting: Annotated[
@@ -133,8 +144,8 @@ def train(
 
 @verb
 def prepare_training(
-    agent: Annotated[str, Option("An agent or preset, as in `draw train`.", positional=True)],
-    data: Annotated[str, Option("What it learns from, as in `draw train`.")] = "omniglot",
+    agent: Annotated[str, Option("An agent or preset, as in `draw train`.", known="draw agents", positional=True)],
+    data: Annotated[str, Option("What it learns from, as in `draw train`.", known="data")] = "omniglot",
     split: Annotated[str | None, Option("Which part of the data; the one to train on unless given.")] = None,
     setting: Annotated[Names, Option("A setting other than the preset's, NAME=VALUE; may be repeated.")] = (),
     steps: Annotated[int | None, Option("Steps of training; the paper's epochs unless given.", low=1)] = None,

@@ -26,9 +26,14 @@ WHO = (
 )
 FIT = "`fit` to have it follow from the paper's (see docs/draw.md)"
 Folder = Annotated[Place | None, Option("Where the files of Quick, Draw! are; the data's place unless given.")]
-Form = Annotated[str, Option("bitmaps (.npy, .npz) or strokes (.ndjson).")]
+Form = Annotated[
+    str,
+    Option(
+        "Which files: .npy and .npz, or .ndjson.", choices=("bitmaps", "strokes"), kind="form of Quick, Draw! drawings"
+    ),
+]
 Who = Annotated[Drawer, Option(WHO, positional=True, metavar="WHO")]
-Data = Annotated[str, Option("What was drawn: a data set, a folder, or an npz.")]
+Data = Annotated[str, Option("What was drawn: a data set, a folder, or an npz.", known="data")]
 Split = Annotated[str | None, Option("Which part of the data; weak-test where there is one.")]
 Exemplar = Annotated[
     str,
@@ -47,8 +52,10 @@ AllowSeen = Annotated[bool, Option("Allow critics that were trained on these con
 Normalise = Annotated[
     str,
     Option(
-        "What features are divided by: sample, each drawing's own deviation, or people, the spread of all drawings by the "
-        "data's own drawers, people or simulated."
+        "What features are divided by: each drawing's own deviation (sample), or the spread of all drawings by the data's own "
+        "drawers, people or simulated.",
+        choices=("sample", "people"),
+        kind="normalisation",
     ),
 ]
 Match = Annotated[

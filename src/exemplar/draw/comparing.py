@@ -21,7 +21,7 @@ from exemplar.draw.tasks import matched_own_rows
 from exemplar.errors import UserError
 from exemplar.options import check_path
 from exemplar.records import Drawings, Score, Scores
-from exemplar.runs import load_scores
+from exemplar.runs import load_scores, tell_apart
 
 OWN = (HUMAN, SIMULATED_DRAWERS)
 
@@ -85,8 +85,8 @@ def own_scores(folders: Sequence[Path]) -> list[Score]:
     """The overall scores of runs that are of their own agents; agents of one name are told apart by their folders."""
     agents = [str(describe_scored(folder)["config"]["agent"]) for folder in folders]
     return [
-        replace(score, agent=f"{agent} ({folder.name})") if agents.count(agent) > 1 else score
-        for folder, agent in zip(folders, agents, strict=True)
+        replace(score, agent=name)
+        for folder, agent, name in zip(folders, agents, tell_apart(agents, folders), strict=True)
         for score in overall_scores(folder)
         if score.agent == agent
     ]

@@ -17,7 +17,7 @@ from exemplar.draw.tasks import PEOPLE, SIMULATED
 from exemplar.errors import UserError, shortened
 from exemplar.files import npz_names, read_npz
 from exemplar.records import Score
-from exemplar.runs import describe_run, load_scores, plain
+from exemplar.runs import describe_run, load_scores, plain, tell_apart
 
 COMMAND = "draw score"
 SCORED = "scored.npz"  # what a page needs besides the tables
@@ -218,8 +218,8 @@ def read_comparable(folders: Sequence[Path]) -> list[ScoredRun]:
     runs = [read_scored(folder) for folder in folders]
     for run in runs[1:]:
         _check_same(runs[0], run)
-    names = Counter(run.agent for run in runs)
-    return [replace(run, agent=f"{run.agent} ({run.folder.name})") if names[run.agent] > 1 else run for run in runs]
+    names = tell_apart([run.agent for run in runs], [run.folder for run in runs])
+    return [run if run.agent == name else replace(run, agent=name) for run, name in zip(runs, names, strict=True)]
 
 
 def _check_same(one: ScoredRun, other: ScoredRun) -> None:

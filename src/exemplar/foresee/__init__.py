@@ -88,7 +88,7 @@ def run(
     shots: Shots = 5,
     queries: Queries = 30,
     tasks: Annotated[int, Option("How many tasks.", low=10)] = 1000,
-    setting: Annotated[str, Option("supervised, semi, or unsupervised.")] = "semi",
+    setting: Annotated[str, Option("What labels there are.", choices=("supervised", "semi", "unsupervised"))] = "semi",
     agent: Doer = None,
     measures: Annotated[Names, Option("paper, all, or measures by name (`exemplar foresee measures`); paper.")] = (),
     proportion: Proportion = None,
@@ -126,7 +126,9 @@ def check(
     photos: Annotated[
         Place, Option("A folder: one sub-folder per class, and perhaps one called unlabelled.", positional=True)
     ],
-    space: Annotated[str, Option("The encoder (see `exemplar spaces list`).")] = "efficientnet-lite0/head",
+    space: Annotated[
+        str, Option("The encoder (see `exemplar spaces list`).", known="spaces")
+    ] = "efficientnet-lite0/head",
     predictor: Annotated[
         Place | None, Option("A predictor of your own (`exemplar foresee fit`); one that ships unless given.")
     ] = None,
@@ -154,7 +156,9 @@ def label_next(
     photos: Annotated[Place, Option("A folder: one sub-folder per class, and one called unlabelled.", positional=True)],
     budget: Annotated[int, Option("How many to label.", low=1)] = 8,
     policy: Policy = "cover",
-    space: Annotated[str, Option("The encoder (see `exemplar spaces list`).")] = "efficientnet-lite0/head",
+    space: Annotated[
+        str, Option("The encoder (see `exemplar spaces list`).", known="spaces")
+    ] = "efficientnet-lite0/head",
     device: Device = "auto",
     seed: Seed = 0,
 ) -> Answer:
@@ -173,7 +177,7 @@ def fit(
     ways: Annotated[Number, Option("N, classes of a task: a number, or a range such as 2-10.")] = "5",
     shots: Annotated[Number, Option("K, labelled samples per class, likewise.")] = "5",
     queries: Annotated[Number, Option("Q, unlabelled samples per class, likewise.")] = "30",
-    setting: Annotated[str, Option("supervised or semi.")] = "semi",
+    setting: Annotated[str, Option("What labels there are.", choices=("supervised", "semi"))] = "semi",
     out: Annotated[Place | None, Option("The .json file to keep the predictor in.")] = None,
     device: Device = "auto",
     seed: Seed = 0,
@@ -211,7 +215,9 @@ def predict(
 
 @verb
 def study(
-    name: Annotated[str, Option("A study; a name that does not exist lists them.", positional=True)],
+    name: Annotated[
+        str, Option("A study; a name that does not exist lists them.", known="foresee studies", positional=True)
+    ],
     features: Features = None,
     space: Space = None,
     data: Images = None,

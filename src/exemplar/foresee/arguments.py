@@ -34,14 +34,19 @@ Features = Annotated[
     Bank | None,
     Option("npz: `features` (classes, samples, d), or (n, d) with `label`; or a feature file of the paper's authors."),
 ]
-Space = Annotated[str | None, Option("Instead: a space (see `exemplar spaces list`) to encode --data in.")]
-Images = Annotated[Data | None, Option("With --space: a data set, a folder of images, or an npz file.")]
+Space = Annotated[
+    str | None, Option("Instead: a space (see `exemplar spaces list`) to encode --data in.", known="spaces")
+]
+Images = Annotated[Data | None, Option("With --space: a data set, a folder of images, or an npz file.", known="data")]
 Split = Annotated[str | None, Option("Which part of the data set.")]
 Ways = Annotated[int, Option("N, classes of a task.", low=2)]
 Shots = Annotated[int, Option("K, labelled samples per class.", low=1)]
 Queries = Annotated[int, Option("Q, queries per class.", low=1)]
-Policy = Annotated[str, Option("Which to label first: cover, balanced, least-confident or random.")]
-Variant = Annotated[str, Option("paper, or coded where the authors' code differs: features are diffused twice.")]
+Policy = Annotated[str, Option("Which to label first.", choices=("cover", "balanced", "least-confident", "random"))]
+Variant = Annotated[
+    str,
+    Option("The paper, or the authors' code where it differs: it diffuses features twice.", choices=("paper", "coded")),
+]
 Proportion = Annotated[float | None, Option("Of all queries, the share of the first class; balanced unless given.")]
 Doer = Annotated[
     AgentGiven | None,

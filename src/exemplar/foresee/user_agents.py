@@ -13,7 +13,7 @@ from exemplar.errors import UserError
 from exemplar.foresee.evaluating import Answering
 from exemplar.foresee.tasks import TaskConfig
 from exemplar.foresee.views import TaskView
-from exemplar.user_code import guarded, load_named
+from exemplar.user_code import guarded, load_named, name_of
 
 FORM = "an agent is a function (support, labels, queries, rng) that gives a label for each query"
 
@@ -24,7 +24,7 @@ def find_function(given: Any) -> tuple[Callable[..., Any], str]:
         return load_named(given), given.rpartition(":")[2]
     if not callable(given):
         raise UserError(f"A {type(given).__name__} cannot be called: {FORM}.")
-    return given, getattr(given, "__name__", type(given).__name__)
+    return given, name_of(given)
 
 
 def find_answering(given: Any, config: TaskConfig) -> Answering:

@@ -55,7 +55,8 @@ __all__ = [
 ]
 
 Data = Annotated[
-    str, Option("A data set (see `exemplar data list`), a folder of images, or an npz file.", positional=True)
+    str,
+    Option("A data set (see `exemplar data list`), a folder of images, or an npz file.", known="data", positional=True),
 ]
 Split = Annotated[str | None, Option("Which part; each data set has a default.")]
 Size = Annotated[int | None, Option("Resize to this many pixels per side.", low=1, high=10_000)]

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from exemplar.files import reading
+from exemplar.unpacking import inflate, open_zip
 
 ENCRYPTED = 1  # flag
 
@@ -19,7 +20,7 @@ def read_tree(folder: Path, name: str, pattern: re.Pattern[str]) -> Iterator[tup
     """
     archive = folder / f"{name}.zip"
     if archive.is_file():
-        with reading(archive, "a zip archive"), zipfile.ZipFile(archive) as opened:
+        with reading(archive, "a zip archive"), open_zip(archive) as opened:
             content = archive.read_bytes()
             for member in opened.infolist():
                 found = pattern.fullmatch(member.filename)
@@ -48,7 +49,7 @@ def _read_member(opened: zipfile.ZipFile, content: bytes, member: zipfile.ZipInf
     )
     found = content[begin : begin + member.compress_size]
     if member.compress_type == zipfile.ZIP_DEFLATED:
-        found = zlib.decompress(found, -zlib.MAX_WBITS)
+        found = inflate(found, member.file_size)
     if len(found) != member.file_size or zlib.crc32(found) != member.CRC:
         raise zipfile.BadZipFile(f"bad CRC-32 for file {member.filename!r}")
     return found

@@ -61,7 +61,10 @@ def _map_official(path: Path) -> np.ndarray:
     with reading(path, "bitmaps"):
         rows = np.load(path, mmap_mode="r", allow_pickle=False)
     if rows.ndim != 2 or rows.shape[1] != BITMAP * BITMAP:
-        raise UserError(f"{path} must be (n, {BITMAP * BITMAP}) uint8, it is {rows.shape}: fetch it again")
+        raise UserError(
+            f"{path} must be (n, {BITMAP * BITMAP}) uint8, it is {rows.shape}: move it away and run "
+            f"`exemplar data fetch quickdraw-bitmaps --part {path.stem.rpartition('_')[2]!r}`"
+        )
     return _checked(path, path.stem, rows.reshape(-1, BITMAP, BITMAP))
 
 

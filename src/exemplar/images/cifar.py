@@ -6,7 +6,6 @@ npz of train holds JPEG files, so its pixels differ a little from the archive's.
 
 from __future__ import annotations
 
-import gzip
 import tarfile
 from importlib import resources
 from pathlib import Path
@@ -17,7 +16,9 @@ from exemplar.errors import UserError, shortened, unknown
 from exemplar.files import read_npz, reading
 from exemplar.images.concepts import ConceptSet
 from exemplar.images.pixels import Encoded, Pixels, Plain
+from exemplar.unpacking import open_stream
 
+AGAIN = "move it away and run `exemplar data fetch cifar-fs`"
 SPLITS = {
     "train": "64 classes (fc100: 60 classes of 12 superclasses)",
     "val": "16 other classes (fc100: 20 classes of 4 other superclasses)",
@@ -96,12 +97,12 @@ def _check_npz(path: Path, at: dict[str, np.ndarray], expected: dict[str, str]) 
     """expected: class → superclass."""
     offset, label, names = at["offset"].astype(np.int64), at["label"], at["class_name"].tolist()
     if len(names) != len(at["superclass"]) or dict(zip(names, at["superclass"].tolist(), strict=True)) != expected:
-        raise UserError(f"{path} does not name the {len(expected)} classes of its split of CIFAR-FS: fetch it again")
+        raise UserError(f"{path} does not name the {len(expected)} classes of its split of CIFAR-FS: {AGAIN}")
     fits = len(offset) == len(label) + 1 and at["encoded"].dtype == np.uint8
     if not (fits and offset[0] == 0 and offset[-1] == len(at["encoded"]) and (np.diff(offset) > 0).all()):
-        raise UserError(f"{path}: encoded, offset and label do not fit together: fetch it again")
+        raise UserError(f"{path}: encoded, offset and label do not fit together: {AGAIN}")
     if (np.diff(label.astype(np.int64)) < 0).any() or not _is_balanced(label, len(names)):
-        raise UserError(f"{path} must have equally many images of each class, class by class: fetch it again")
+        raise UserError(f"{path} must have equally many images of each class, class by class: {AGAIN}")
 
 
 def _is_balanced(label: np.ndarray, n_classes: int) -> bool:
@@ -140,7 +141,7 @@ def _from_archive(path: Path, classes: list[str]) -> tuple[Pixels, list[str]]:
 def _read_members(path: Path) -> dict[str, bytes]:
     """The files we need, by name, in one pass; KeyError where one is missing."""
     found: dict[str, bytes] = {}
-    with gzip.open(path) as stream, tarfile.open(fileobj=stream) as archive:
+    with open_stream(path) as stream, tarfile.open(fileobj=stream, mode="r|") as archive:
         for member in archive:
             file = archive.extractfile(member)
             if file is not None:

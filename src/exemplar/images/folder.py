@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import unicodedata
 import warnings
-import zipfile
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +18,7 @@ from exemplar.files import DAMAGE, first_line
 from exemplar.images.arrays import to_levels, without_channel
 from exemplar.images.concepts import ConceptSet
 from exemplar.images.pixels import Files, decode
+from exemplar.unpacking import open_npz, open_zip
 
 ENDINGS = (".png", ".jpg", ".jpeg", ".webp", ".bmp", ".gif", ".tif", ".tiff")
 CLUTTER = ("thumbs.db", "desktop.ini", "__macosx")  # what file managers leave behind, besides hidden files
@@ -78,10 +78,10 @@ def load_npz(path: Path, said: list[str] | None = None) -> ConceptSet:
     if not path.is_file():
         raise UserError(f"{path} is not a file: give an npz file with the arrays images and concept")
     try:
-        with zipfile.ZipFile(path) as archive:
+        with open_zip(path, ()) as archive:
             there = [name.removesuffix(".npy") for name in archive.namelist()]
         wanted = [name for name in ("images", "concept", "group", "maker", "exemplar", *ABOUT) if name in there]
-        with np.load(path, allow_pickle=False) as stored:
+        with open_npz(path) as stored:
             arrays = {name: stored[name] for name in wanted}
     except DAMAGE as problem:
         raise UserError(

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import io
 import re
-import zipfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import product
@@ -24,7 +23,9 @@ from exemplar.images.bilevel import pack_ink, scan_lines, unfilter
 from exemplar.images.concepts import ConceptSet, Labels
 from exemplar.images.lists import read_list
 from exemplar.images.pixels import Packed
+from exemplar.unpacking import open_zip
 
+AGAIN = "move it away and run `exemplar data fetch omniglot`"
 SPLITS = {
     "all": "every drawing: 1,623 characters",
     "weak-train": "characters 4 and up of each alphabet: 1,473",
@@ -136,7 +137,7 @@ def load_omniglot_runs(folder: Path) -> OneShotRuns:
     concepts = _labels(census)[0]
     names = np.asarray(concepts.names)[concepts.code]
     if (names[test] != np.take_along_axis(names[training], answer, axis=1)).any():
-        raise UserError(f"the answers of the one-shot runs in {folder} do not fit their drawings: fetch them again")
+        raise UserError(f"the answers of the one-shot runs in {folder} do not fit their drawings: {AGAIN}")
     store, shape = Packed(bits, (SIDE, SIDE)), (N_RUNS, N_WAYS, SIDE, SIDE)
     pictures = [store.take(rows.ravel()).reshape(shape) for rows in (training, test)]
     return OneShotRuns(pictures[0], pictures[1], answer, names[training])
@@ -203,7 +204,7 @@ def _find_one(places: dict[Key, int], key: Key, source: Path | str) -> int:
     if key not in places:
         alphabet, character, drawer = key
         name = f"{alphabet}/character{character:02} by drawer {drawer}"
-        raise UserError(f"{source} has a drawing of {name}, which Omniglot has not: remove it, or fetch it again")
+        raise UserError(f"{source} has a drawing of {name}, which Omniglot has not: {AGAIN}")
     return places[key]
 
 
@@ -214,7 +215,7 @@ def _read_bits(folder: Path, census: list[Alphabet]) -> np.ndarray:
         stored = read_npz(folder / IMAGES, packed_ink=("u", 2))["packed_ink"]
         rows = _npz_rows(folder / IMAGES, places)
         if stored.dtype != np.uint8 or stored.shape != (len(rows), N_BYTES):
-            raise UserError(f"{folder / IMAGES}: packed_ink must be ({len(rows)}, {N_BYTES}) uint8: fetch it again")
+            raise UserError(f"{folder / IMAGES}: packed_ink must be ({len(rows)}, {N_BYTES}) uint8: {AGAIN}")
         return stored[np.argsort(rows)]
     bits = np.zeros((len(places), N_BYTES), np.uint8)
     found: list[int] = []
@@ -244,7 +245,7 @@ def _read_bits(folder: Path, census: list[Alphabet]) -> np.ndarray:
 def _check_complete(rows: np.ndarray, n: int, source: Path) -> None:
     if len(rows) != n or len(np.unique(rows)) != n:
         n_there = len(np.unique(rows))
-        raise UserError(f"{source} has {len(rows):,} drawings, {n_there:,} of Omniglot's {n:,}: fetch it again")
+        raise UserError(f"{source} has {len(rows):,} drawings, {n_there:,} of Omniglot's {n:,}: {AGAIN}")
 
 
 def _npz_rows(path: Path, places: dict[Key, int]) -> np.ndarray:
@@ -252,7 +253,7 @@ def _npz_rows(path: Path, places: dict[Key, int]) -> np.ndarray:
     at = read_npz(path, alphabet_names=("U", 1), alphabet=("iu", 1), char_in_alphabet=("iu", 1), drawer=("iu", 1))
     names, columns = at["alphabet_names"].tolist(), [at[k].tolist() for k in ("alphabet", "char_in_alphabet", "drawer")]
     if len({len(column) for column in columns}) != 1 or not all(0 <= k < len(names) for k in columns[0]):
-        raise UserError(f"{path}: alphabet, char_in_alphabet and drawer do not fit together: fetch it again")
+        raise UserError(f"{path}: alphabet, char_in_alphabet and drawer do not fit together: {AGAIN}")
     rows = _find(places, ((names[a], c, d) for a, c, d in zip(*columns, strict=True)), path)
     _check_complete(rows, len(places), path)
     return rows
@@ -263,7 +264,7 @@ def _read_ink(content: bytes, path: Path | str) -> np.ndarray:
     with reading(path, "a drawing"), Image.open(io.BytesIO(content)) as image:
         ink = np.asarray(image.convert("L")) < 128
     if ink.shape != (SIDE, SIDE):
-        raise UserError(f"{path} is {ink.shape[1]} × {ink.shape[0]} px, Omniglot's are {SIDE} × {SIDE}: fetch it again")
+        raise UserError(f"{path} is {ink.shape[1]} × {ink.shape[0]} px, Omniglot's are {SIDE} × {SIDE}: {AGAIN}")
     return ink
 
 
@@ -274,7 +275,7 @@ def _read_tracks(path: Path, places: dict[Key, int]) -> dict[int, list[np.ndarra
     fits = len(offset) == n + 1 and len(at["char_id"]) == len(at["drawer"]) == n and motor.shape[1] == 4
     fits = fits and offset[0] == 0 and offset[-1] == len(motor) and bool((np.diff(offset) > 0).all())
     if not (fits and np.isfinite(motor).all()):
-        raise UserError(f"{path}: its strokes, offsets and labels do not fit together: fetch it again")
+        raise UserError(f"{path}: its strokes, offsets and labels do not fit together: {AGAIN}")
     first = {name: at["char_id"][at["alphabet"] == name].min() for name in np.unique(at["alphabet"])}
     labels = zip(at["alphabet"].tolist(), at["char_id"].tolist(), at["drawer"].tolist(), strict=True)
     rows = _find(places, ((name, int(number - first[name]) + 1, drawer) for name, number, drawer in labels), path)
@@ -305,7 +306,7 @@ def _read_run_rows(folder: Path, places: dict[Key, int]) -> list[np.ndarray]:
     rows = _npz_rows(folder / IMAGES, places)
     for name, limit in (("train_idx", len(rows)), ("test_idx", len(rows)), ("test_label", N_WAYS)):
         if at[name].shape != (N_RUNS, N_WAYS) or at[name].min() < 0 or at[name].max() >= limit:
-            raise UserError(f"{folder / RUNS}: {name} must be (20, 20) whole numbers under {limit:,}: fetch it again")
+            raise UserError(f"{folder / RUNS}: {name} must be (20, 20) whole numbers under {limit:,}: {AGAIN}")
     return [rows[at["train_idx"]], rows[at["test_idx"]], at["test_label"].astype(np.int64)]
 
 
@@ -313,7 +314,7 @@ def _read_run_images(path: Path, bits: np.ndarray) -> list[np.ndarray]:
     """As `_read_run_rows`, from run01/class_labels.txt and the images it names, found again among our drawings."""
     row_of = {drawing.tobytes(): row for row, drawing in enumerate(bits)}
     runs = []
-    with reading(path, "the official one-shot runs"), zipfile.ZipFile(path) as archive:
+    with reading(path, "the official one-shot runs"), open_zip(path) as archive:
         labels = "run01/class_labels.txt"
         above = next((name.removesuffix(labels) for name in archive.namelist() if name.endswith(labels)), "")
         for run in range(1, N_RUNS + 1):

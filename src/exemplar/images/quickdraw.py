@@ -5,7 +5,6 @@ Strokes are kept as strokes and drawn when asked for, at the size asked for: `lo
 
 from __future__ import annotations
 
-import gzip
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -23,6 +22,7 @@ from exemplar.images.bitmap_files import BITMAP, list_bitmap_files, open_bitmaps
 from exemplar.images.concepts import ConceptSet
 from exemplar.images.lists import read_list
 from exemplar.images.pixels import CHUNK, Plain
+from exemplar.unpacking import open_stream
 
 SPLITS = {
     "strokes": "every drawing there is as pen strokes (345 categories)",
@@ -153,7 +153,7 @@ def in_split(word: str, split: str) -> bool:
 def read_sketches(path: Path, *, chunk: int = 1024) -> Iterator[list[Sketch]]:
     """The drawings of an ndjson file, plain or .gz, `chunk` at a time: memory stays flat however large the file."""
     batch: list[Sketch] = []
-    with reading(path, "drawings"), gzip.open(path) if path.suffix == ".gz" else path.open("rb") as lines:
+    with reading(path, "drawings"), open_stream(path) as lines:
         for number, line in enumerate(lines, start=1):
             if line.strip():
                 batch.append(_parsed(line, f"line {number} of {path}"))

@@ -6,11 +6,8 @@ archive is held against its pin and packed once, in the cache, into one file a s
 
 from __future__ import annotations
 
-import bz2
-import gzip
 import io
 import json
-import lzma
 import shutil
 import tarfile
 import zipfile
@@ -32,7 +29,9 @@ from exemplar.images.downloads import locked
 from exemplar.images.folder import ENDINGS, natural
 from exemplar.images.pixels import Encoded, Files
 from exemplar.images.sources import ARCHIVES, cache_folder
+from exemplar.unpacking import open_stream, open_zip
 
+AGAIN = "move it away and run `exemplar data fetch slimagenet64`"
 SPLITS = {
     "train": "the classes of the archive's folder train",
     "val": "the classes of its folder val",
@@ -192,7 +191,7 @@ def _files(archive: Path) -> Iterator[tuple[str, int, IO[bytes]]]:
     """Name, size in bytes and content of each file, in the archive's order, front to back."""
     with reading(archive, "an archive"):
         if zipfile.is_zipfile(archive):
-            with zipfile.ZipFile(archive) as opened:
+            with open_zip(archive) as opened:
                 for info in opened.infolist():
                     if not info.is_dir():
                         with opened.open(info) as file:
@@ -200,24 +199,12 @@ def _files(archive: Path) -> Iterator[tuple[str, int, IO[bytes]]]:
             return
         # tarfile would seek, which a compressed file can only do from its beginning, and know one bzip2 stream where
         # pbzip2 writes many: so the bytes come decompressed, as a stream.
-        with _decompressed(archive) as stream, tarfile.open(fileobj=stream, mode="r|") as tar:
+        with open_stream(archive) as stream, tarfile.open(fileobj=stream, mode="r|") as tar:
             for entry in tar:
                 if entry.isfile():
                     yield entry.name, entry.size, cast(IO[bytes], tar.extractfile(entry))
                 elif not entry.isdir():
                     raise UserError(f"{archive} has a member that is no file ({entry.name!r}): do not use it")
-
-
-def _decompressed(archive: Path) -> IO[bytes]:
-    with archive.open("rb") as file:
-        start = file.read(6)
-    if start.startswith(b"\x1f\x8b"):
-        return cast(IO[bytes], gzip.open(archive))
-    if start.startswith(b"BZh"):
-        return cast(IO[bytes], bz2.open(archive))
-    if start.startswith(b"\xfd7zXZ"):
-        return cast(IO[bytes], lzma.open(archive))
-    return archive.open("rb")
 
 
 def _check_layout(where: Path, n_images: Counter[tuple[str, str]]) -> None:
@@ -231,9 +218,7 @@ def _check_layout(where: Path, n_images: Counter[tuple[str, str]]) -> None:
     common = Counter(n_images.values()).most_common(1)[0][0]
     for (split, concept), n in n_images.items():
         if n != common:
-            raise UserError(
-                f"{where} has {n} images of {split}/{concept} where other classes have {common}: fetch it again"
-            )
+            raise UserError(f"{where} has {n} images of {split}/{concept} where other classes have {common}: {AGAIN}")
 
 
 def _check_size(file: IO[bytes], where: Path) -> None:

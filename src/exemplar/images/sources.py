@@ -36,7 +36,8 @@ class Source:
 
     folder: its name under EXEMPLAR_DATA and in the cache; readable: the forms its loader reads, each a tuple of patterns
     that must all be there; home: the web page people go to; files: what is fetched; part: for a data set fetched piece by
-    piece, a piece's name → its file; record: the JSON of a Zenodo record that lists the files, for one not known here.
+    piece, a piece's name → its file; record: the JSON of a Zenodo record that lists the files, for one not known here;
+    shipped: the folder of the package that has it, for want of another place.
     """
 
     name: str
@@ -49,10 +50,12 @@ class Source:
     part: Callable[[str], Remote] | None = None
     record: str | None = None
     note: str = ""
+    shipped: str = ""
 
 
 def find(name: str) -> Path | None:
-    """The folder that holds a data set in a form its loader reads: under EXEMPLAR_DATA, else in the cache, else None."""
+    """The folder that holds a data set in a form its loader reads: under EXEMPLAR_DATA, else in the cache, else in the
+    package, else None."""
     source = _source(name)
     return next((folder for folder in _places(source) if _is_readable(folder, source)), None)
 
@@ -116,12 +119,13 @@ def _places(source: Source) -> list[Path]:
     """Where a data set's folder may be, the first to be preferred."""
     given = os.environ.get("EXEMPLAR_DATA")
     cache = cache_folder() / source.folder
+    own = [Path(__file__).parents[1] / source.shipped] if source.shipped else []
     if not given:
-        return [cache]
+        return [cache, *own]
     data = Path(given).expanduser()
     if not data.is_dir():
         raise UserError(f"EXEMPLAR_DATA names {given}, which is not a folder: fix it or unset it")
-    return [data / source.folder, cache]
+    return [data / source.folder, cache, *own]
 
 
 def _is_readable(folder: Path, source: Source) -> bool:
@@ -261,7 +265,8 @@ SOURCES: dict[str, Source] = {
             licence="MIT",
             citation="Lee & DiCarlo (2023), How well do rudimentary plasticity rules predict adult visual object "
             "learning?, PLoS Computational Biology 19",
-            note="people learning objects, trial by trial; has no list of files to fetch",
+            note="people learning objects; counts over sessions ship with the package, the trials are at the home",
+            shipped="learn/people_counts",
         ),
     )
 }

@@ -96,7 +96,7 @@ __all__ = [
     "study", "trials_of", "variance_explained", "who_outperforms",
 ]  # fmt: skip
 
-Variant = Annotated[str, Option("paper, or hobj where the authors' library differs from it.")]
+Variant = Annotated[str, Option("The paper, or the authors' library where it differs.", choices=("paper", "hobj"))]
 Experiment = Annotated[int, Option("1: ever new views; 2: one view, then others.", low=1, high=2)]
 WhichExperiment = Annotated[int | None, Option("1 or 2, where the data have both; 1 unless given.", low=1, high=2)]
 Metadata = Annotated[Place | None, Option("For Trials of Experiment 2: the folder with the images' metadata.")]
@@ -110,7 +110,7 @@ def objects(
     experiment: Experiment = 1,
     objects: Annotated[int | None, Option("How many, an even number; 128 (64 in Experiment 2).", low=2)] = None,
     views: Annotated[int | None, Option("Of each object; 100. Experiment 2 always has 61.", low=1)] = None,
-    size: Annotated[int, Option("px a side.")] = 256,
+    size: Annotated[int, Option("px a side.", low=16, high=2048)] = 256,
     backgrounds: Annotated[Place | None, Option("A folder of photographs, instead of 1/f fields.")] = None,
     seed: Seed = 0,
     engine: Engine = "pool",
@@ -130,9 +130,7 @@ def objects(
 def human(
     folder: Annotated[
         Place | None,
-        Option(
-            "The public files (with data/behavior), or counts; default: the counts in EXEMPLAR_DATA.", positional=True
-        ),
+        Option("The public files (with data/behavior), or counts; default: the counts that ship.", positional=True),
     ] = None,
     variant: Variant = "paper",
     out: Out = None,
@@ -157,7 +155,7 @@ def run(
     choices: Annotated[int, Option("Built-in objects of a subtask, one per key; 2 as published.", low=2)] = 2,
     experiment: Experiment = 1,
     rule: Annotated[
-        Names, Option("A plasticity rule, prototype, or random-guesser (`exemplar learn agents`), or several; square.")
+        Names, Option("A plasticity rule (see `exemplar learn agents`), or several; square.", known="learn agents")
     ] = (),
     agent: Annotated[
         AgentGiven | None, Option("Instead: your own, file.py:Class with reset, choose and feedback.")
@@ -200,16 +198,18 @@ def run(
 @verb
 def score(
     record: Annotated[Record, Option("A run's folder, a Trials file, or the public files.", positional=True)],
-    people: Annotated[
-        Record | None, Option("Against whom, likewise; default: people's counts in EXEMPLAR_DATA.")
-    ] = None,
+    people: Annotated[Record | None, Option("Against whom, likewise; default: people's counts, which ship.")] = None,
     experiment: WhichExperiment = None,
     images: Metadata = None,
     catch: Annotated[bool, Option("Correct Trials of Experiment 2 by their catch trials, as people's are.")] = False,
     other_images: OtherImages = False,
     null: Annotated[
         str,
-        Option("The null test of Experiment 1: calibrated, or paper, which is right only near 50 sessions a subtask."),
+        Option(
+            "Of Experiment 1; paper is right only near 50 sessions a subtask.",
+            choices=("calibrated", "paper"),
+            kind="null test",
+        ),
     ] = "calibrated",
     out: Out = None,
     seed: Seed = 0,
@@ -225,7 +225,7 @@ def score(
 def study(
     out: Annotated[Place, Option("The run folder; a study that was stopped resumes there.")] = Path("runs/learn-study"),
     encoder: Annotated[Names, Option("pixels, a stage, or a network for all its stages; all unless given.")] = (),
-    rule: Annotated[Names, Option("A plasticity rule; all seven published ones unless given.")] = (),
+    rule: Annotated[Names, Option("A plasticity rule; the seven published unless given.", known="learn agents")] = (),
     truth: Annotated[str | None, Option("The encoder of the simulated participants; one of those compared.")] = None,
     subtasks: Annotated[int, Option("Of Experiment 1.", low=4, high=64)] = 64,
     one_shot: Annotated[int, Option("Subtasks of Experiment 2.", low=2, high=32)] = 32,
@@ -291,7 +291,7 @@ def import_trials(
         ),
     ] = "",
     agent: Annotated[str, Option("Who did it, where no column says.")] = "human",
-    time_unit: Annotated[str, Option("Of reaction times: ms, s, or auto.")] = "auto",
+    time_unit: Annotated[str, Option("Of reaction times.", choices=("auto", "ms", "s"), kind="unit of time")] = "auto",
 ) -> Answer:
     """Trials from a CSV of your own; casting, units and whether trials count from 0 or 1 are taken care of, and said.
 

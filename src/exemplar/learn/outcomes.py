@@ -13,7 +13,7 @@ import numpy as np
 
 from exemplar.dense_trials import DenseTrials, has_dense_trials
 from exemplar.errors import UserError, shortened
-from exemplar.images.sources import find
+from exemplar.images.sources import obtain
 from exemplar.learn.measures.curves import Behaviour, Learning
 from exemplar.learn.measures.oneshot import Tested, count_tests
 from exemplar.learn.measures.reading import behaviour_in
@@ -83,7 +83,7 @@ def load_outcome(
 ) -> Outcome:
     """What is kept in a run's folder, a Trials file (or the folder with it), the public files, or aggregates.
 
-    path: None for people's counts in EXEMPLAR_DATA; experiment: 1 unless given, where both are there; images: for Trials of
+    path: None for people's counts, which ship; experiment: 1 unless given, where both are there; images: for Trials of
     Experiment 2, the folder with the metadata of the images (`data/meta-MutatorOneShotImageset.csv`), which tell the tests;
     catch: whether those are corrected by their catch trials, as people's are. A run's are not: a model does not lapse.
     """
@@ -113,10 +113,8 @@ def load_outcome(
 
 
 def has_experiment(place: Path | str | None, experiment: int) -> bool:
-    """Whether a folder (None: people's data on this machine) has public files or counts of this experiment."""
-    found = Path(place) if place is not None else find("human")
-    if found is None:
-        return False
+    """Whether a folder (None: people's counts) has public files or counts of this experiment."""
+    found = obtain("human") if place is None else Path(place)
     public = data_folder(found) / "behavior" / BEHAVIOUR["highvar" if experiment == 1 else "oneshot"]
     return (found / COUNTS[experiment]).is_file() or public.is_file()
 

@@ -10,7 +10,7 @@ import pandas as pd
 
 from exemplar.errors import UserError, shortened
 from exemplar.files import read_npz, reading
-from exemplar.images.sources import find
+from exemplar.images.sources import obtain
 from exemplar.learn.measures.curves import Curves, Learning
 from exemplar.learn.measures.oneshot import Generalization, Points, count_tests
 from exemplar.learn.measures.reading import behaviour_in, count_choices
@@ -272,11 +272,4 @@ def data_folder(folder: Path | str) -> Path:
 
 
 def _folder(folder: Path | str | None) -> Path:
-    if folder is not None:
-        return Path(folder)
-    found = find("human")
-    if found is None:
-        raise UserError(
-            "people's data is not on this machine: set EXEMPLAR_DATA to the folder that has human/, or name the folder"
-        )
-    return found
+    return obtain("human") if folder is None else Path(folder)

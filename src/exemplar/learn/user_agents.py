@@ -12,7 +12,7 @@ import numpy as np
 
 from exemplar import seeds
 from exemplar.errors import UserError
-from exemplar.user_code import guarded, load_named
+from exemplar.user_code import guarded, load_named, name_of
 
 METHODS = {"reset": "rng", "choose": "x", "feedback": "reward"}  # each with its only argument
 FORM = "an agent has reset(rng), choose(x) and feedback(reward)"
@@ -89,8 +89,8 @@ def find_agent(given: Any) -> AgentSource:
     if isinstance(given, str):
         return AgentSource(given, load_named(given, "class"))
     if isinstance(given, type):
-        return AgentSource(given.__name__, given)
-    return AgentSource(type(given).__name__, type(given), given)
+        return AgentSource(name_of(given), given)
+    return AgentSource(name_of(type(given)), type(given), given)
 
 
 def missing_methods(agent: Any, name: str) -> list[str]:

@@ -39,7 +39,9 @@ __all__ = [
     "make_suite", "make_tasks", "peak_memory", "run", "sample_indices", "stream_task", "study",
 ]  # fmt: skip
 
-Data = Annotated[str, Option("A data set, a folder with one sub-folder per class, or an npz of images and concepts.")]
+Data = Annotated[
+    str, Option("A data set, a folder with one sub-folder per class, or an npz of images and concepts.", known="data")
+]
 Split = Annotated[str | None, Option("Of the data; cfsl-test of Omniglot, else test, unless given.")]
 Type = Annotated[str | None, Option("A task type (`exemplar recall types`); new-classes unless given.")]
 Nss = Annotated[int | None, Option("Support sets of a task (NSS).", low=1)]
@@ -50,7 +52,9 @@ Targets = Annotated[int | None, Option("Target samples of a class in each set (K
 Overwrite = Annotated[
     bool | None, Option("Whether later classes take the labels of earlier ones.", name="--overwrite/--no-overwrite")
 ]
-Policy = Annotated[str | None, Option("strict: all samples distinct; unseen: target sets may share samples.")]
+Policy = Annotated[
+    str | None, Option("All samples distinct, or target sets may share samples.", choices=("strict", "unseen"))
+]
 Count = Annotated[int, Option("Tasks.", low=1)]
 Out = Annotated[Place | None, Option("The run folder to write; nothing is written unless given.")]
 Size = Annotated[int | None, Option("px of the images handed over; drawings 28, photographs as they are.", low=4)]
@@ -106,7 +110,8 @@ def check(
 @verb
 def run(
     agent: Annotated[
-        AgentGiven, Option("One of the room (`exemplar recall agents`), or your own, file.py:Class.")
+        AgentGiven,
+        Option("One of the room (`exemplar recall agents`), or your own, file.py:Class.", known="recall agents"),
     ] = "protonet",
     data: Data = "omniglot",
     split: Split = None,
@@ -120,7 +125,9 @@ def run(
     policy: Policy = None,
     suite: Annotated[Place | None, Option("Tasks from this .npz instead.")] = None,
     n: Count = 600,
-    space: Annotated[str | None, Option("What the agent stands on; the one that suits the data unless given.")] = None,
+    space: Annotated[
+        str | None, Option("What the agent stands on; the one that suits the data unless given.", known="spaces")
+    ] = None,
     size: Size = None,
     strict: Annotated[
         bool | None,
@@ -173,7 +180,9 @@ def study(
     ),
     data: Data = "omniglot",
     split: Split = None,
-    agent: Annotated[Names, Option("One of the room, or several; all that have their weights unless given.")] = (),
+    agent: Annotated[
+        Names, Option("One of the room, or several; all that have their weights unless given.", known="recall agents")
+    ] = (),
     type: Annotated[Names, Option("A task type, or several; all unless given.")] = (),
     n: Annotated[int, Option("Tasks of each type.", low=2)] = 600,
     space: Annotated[

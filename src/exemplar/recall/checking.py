@@ -23,7 +23,7 @@ from exemplar.recall.inputs import SPACES
 from exemplar.recall.states import same_states
 from exemplar.recall.stream import Streamed, TaskImages, check_names, copies_of, is_transductive, stream_task
 from exemplar.recall.strict import LearnerFailed, StrictHost
-from exemplar.user_code import is_named
+from exemplar.user_code import is_named, name_of
 
 SHAPE = (1, 28, 28)
 N_TASKS, NSS, WAYS, TARGETS = 3, 3, 3, 4
@@ -57,7 +57,7 @@ def find_source(given: Any) -> tuple[AgentSource, bool]:
         return AgentSource(given, space, SHAPE), entry.takes == "features"
     if isinstance(given, str):
         return AgentSource(given, "", SHAPE), False
-    return AgentSource(given.__name__ if isinstance(given, type) else type(given).__name__, "", SHAPE, given), False
+    return AgentSource(name_of(given if isinstance(given, type) else type(given)), "", SHAPE, given), False
 
 
 def make_task(number: int, *, features: bool, overwrite: bool = False) -> TaskImages:

@@ -18,21 +18,21 @@ from exemplar.records import Score, Scores
 from exemplar.report.how_made import how_made
 from exemplar.report.page import Chapter, Figure, write_page
 from exemplar.report.tables import Cell, Table
-from exemplar.runs import load_scores, open_run, read_json
+from exemplar.runs import load_scores, open_run, read_json, tell_apart
 from exemplar.stats import adjust_p
 
 
 def compare_runs(folders: Sequence[Path | str], out: Path | str | None) -> Answer:
     """Every pair of runs; a UserError where they are not of the same suite."""
     places = [Path(folder).expanduser() for folder in folders]
-    if len(places) < 2 or len(set(places)) < len(places):
+    if len(places) < 2 or len({place.resolve() for place in places}) < len(places):
         raise UserError("compare needs two or more different run folders: give them one after the other")
     read = [read_run(place) for place in places]
     if len({suite.digest for _, suite, _ in read}) > 1:
         raise UserError(
             "these runs are of different suites: run all agents with the same --suite, or --type, --n and --seed"
         )
-    names = _names([outcome.agent for outcome, _, _ in read], places)
+    names = tell_apart([outcome.agent for outcome, _, _ in read], places)
     pairs = list(combinations(range(len(read)), 2))
     differences = [compare_outcomes(read[i][0], read[j][0]) for i, j in pairs]
     adjusted = adjust_p([difference.p for difference in differences])
@@ -155,11 +155,3 @@ def _write(folder: Path, rows: Sequence[dict[str, Any]], figures: dict[str, str]
 
 def _find(scores: Sequence[Score], name: str) -> Score:
     return next(score for score in scores if score.name == name)
-
-
-def _names(agents: Sequence[str], places: Sequence[Path]) -> list[str]:
-    """By agent; by folder too, where two are called the same."""
-    return [
-        agent if agents.count(agent) == 1 else f"{agent} ({place.name})"
-        for agent, place in zip(agents, places, strict=True)
-    ]

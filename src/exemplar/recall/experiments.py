@@ -23,7 +23,7 @@ from exemplar.recall.suites import Suite, load_suite, make_suite
 from exemplar.recall.task_verbs import check_usable, find_shape, frozen_name
 from exemplar.records import Scores
 from exemplar.runs import Run, check_run, describe_run, open_run, read_json
-from exemplar.user_code import is_named
+from exemplar.user_code import is_named, name_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +45,7 @@ class RunRequest:
     def name(self) -> str:
         if isinstance(self.agent, str):
             return self.agent
-        return self.agent.__name__ if isinstance(self.agent, type) else type(self.agent).__name__
+        return name_of(self.agent if isinstance(self.agent, type) else type(self.agent))
 
     def config(self) -> dict[str, Any]:
         """For config.json."""

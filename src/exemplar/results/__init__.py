@@ -29,7 +29,7 @@ def list_results() -> Answer:
 
 @verb
 def run(
-    name: Annotated[str, Option("A result (see `exemplar results list`).", positional=True)],
+    name: Annotated[str, Option("A result (see `exemplar results list`).", known="results", positional=True)],
     out: Annotated[Place | None, Option("The run folder; runs/results/NAME unless given.")] = None,
     commit: Annotated[bool, Option("Keep the scores in the package, for docs/results.md.")] = False,
     seed: Seed = 0,

@@ -127,7 +127,13 @@ __all__ = [
 ]
 
 Name = Annotated[
-    str, Option("A space (see `exemplar spaces list`), FOLDER/NAME for your own.", positional=True, metavar="NAME")
+    str,
+    Option(
+        "A space (see `exemplar spaces list`), FOLDER/NAME for your own.",
+        known="spaces",
+        positional=True,
+        metavar="NAME",
+    ),
 ]
 
 
@@ -189,7 +195,9 @@ def card(
 
 @verb
 def train(
-    name: Annotated[str, Option("A recipe with a seed, such as protonet-omniglot-s3.", positional=True)],
+    name: Annotated[
+        str, Option("A recipe with a seed, such as protonet-omniglot-s3.", known="recipes", positional=True)
+    ],
     out: Annotated[str, Option("The folder for weights and card.")] = "spaces",
     steps: Annotated[int | None, Option("Other than the recipe's; a backbone's schedule follows.", low=1)] = None,
     every: Annotated[int, Option("Steps from one test and checkpoint to the next.", low=1)] = 500,
@@ -213,9 +221,13 @@ def train(
 def encode(
     name: Annotated[
         str,
-        Option("A space, FOLDER/NAME for your own, or a stage such as efficientnet-lite0/block03.", positional=True),
+        Option(
+            "A space, FOLDER/NAME for your own, or a stage such as efficientnet-lite0/block03.",
+            known="spaces",
+            positional=True,
+        ),
     ],
-    data: Annotated[Data, Option("A data set, a folder of images, or an npz file.")],
+    data: Annotated[Data, Option("A data set, a folder of images, or an npz file.", known="data")],
     split: Annotated[str | None, Option("Which part of the data set.")] = None,
     layer: Annotated[str | None, Option("Another layer than the space's own.")] = None,
     projection: Annotated[

@@ -16,7 +16,7 @@ def find_device(name: str) -> torch.device:
         return torch.device("cuda" if n_gpus else "cpu")
     found = re.fullmatch(r"cpu|cuda(?::(\d+))?", name)
     if found is None:
-        raise unknown("device", name, ("auto", "cpu", "cuda"))
+        raise unknown("device", name, ("auto", "cpu", "cuda", "cuda:N"))
     if name != "cpu" and not n_gpus:
         raise UserError("there is no GPU here that torch can use: leave the device out, or say cpu")
     if name != "cpu" and int(found[1] or 0) >= n_gpus:

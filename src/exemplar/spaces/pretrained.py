@@ -96,7 +96,7 @@ def _extra(package: str) -> Any:
         return import_module(package)
     except ImportError as problem:
         reason = first_line(problem)  # itself absent, or something that it needs
-        raise UserError(f"{package} cannot be imported ({reason}): pip install 'exemplar[encoders]'") from problem
+        raise UserError(f"{package} cannot be imported ({reason}): pip install 'exemplar-lab[encoders]'") from problem
 
 
 def _not_loaded(name: str, problem: Exception) -> UserError:

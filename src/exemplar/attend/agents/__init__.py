@@ -10,7 +10,7 @@ from exemplar.attend.agents.entry import Agent, Entry, read_settings
 from exemplar.attend.agents.ink import mark_ink, mark_noise
 from exemplar.attend.tasks import AttendTask
 from exemplar.errors import UserError, unknown
-from exemplar.user_code import is_named, load_named
+from exemplar.user_code import is_named, load_named, name_of
 
 DEFAULT_SPACE = {"glyphs": "protonet-glyphs-s0", "omniglot": "protonet-omniglot-s0"}
 OTHER_SPACE = "protonet-quickdraw-parts-s0"  # quickdraw's, and of drawings that are anyone's own
@@ -132,7 +132,7 @@ def make_agent(given: Any, task: AttendTask) -> tuple[str, Agent]:
             raise UserError(
                 f"An agent is a function (images, label, exemplars, rng) -> maps, not a {type(given).__name__}."
             )
-        return getattr(given, "__name__", type(given).__name__), given
+        return name_of(given), given
     if is_named(given):
         return given.rpartition(":")[2], load_named(given)
     stem, _, setting = _split(given)

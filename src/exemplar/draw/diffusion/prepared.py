@@ -23,6 +23,7 @@ from exemplar.errors import UserError
 from exemplar.files import DAMAGE, first_line, whole_file
 from exemplar.spaces.recipes import Recipe
 from exemplar.spaces.training.images import TrainingImages
+from exemplar.unpacking import open_npz
 
 WEIGHTS = {"name", "training", "weights", "step", "curve", "seconds", "machine", "torch"}
 
@@ -155,7 +156,7 @@ def _write_npz(path: Path, arrays: dict[str, np.ndarray]) -> None:
 
 def _read_npz(path: Path, what: str) -> dict[str, np.ndarray]:
     try:
-        with np.load(path, allow_pickle=False) as stored:
+        with open_npz(path) as stored:
             return {name: stored[name] for name in stored.files}
     except DAMAGE as problem:
         raise UserError(f"{path} cannot be read ({first_line(problem)}): it must be {what}") from problem

@@ -32,6 +32,7 @@ from exemplar.draw.pairing import pair_runs
 from exemplar.draw.scored_runs import ScoredRun, read_comparable
 from exemplar.errors import UserError
 from exemplar.report.page import Chapter, Figure, data_uri, write_page
+from exemplar.runs import tell_apart
 
 TITLE = "Draw another one"
 N_EXTREMES = 5  # concepts at either end of a ranked sheet
@@ -100,10 +101,7 @@ def named_runs(folders: Sequence[Path]) -> list[ScoredRun]:
 
 def shown_names(runs: Sequence[ScoredRun], drawers: Drawers) -> list[str]:
     """Agents' names on the page: simulated drawers are not people, and two of one name are told apart by their folders."""
-    names = [drawers.rename(run.agent, run.own) for run in runs]
-    return [
-        f"{name} ({run.folder.name})" if names.count(name) > 1 else name for run, name in zip(runs, names, strict=True)
-    ]
+    return tell_apart([drawers.rename(run.agent, run.own) for run in runs], [run.folder for run in runs])
 
 
 def show_plane(runs: Sequence[ScoredRun], styles: AgentStyles, drawers: Drawers) -> Figure:

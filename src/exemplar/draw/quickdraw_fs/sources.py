@@ -6,7 +6,6 @@ nothing has to be in memory at once.
 
 from __future__ import annotations
 
-import gzip
 import json
 import re
 import shutil
@@ -23,6 +22,7 @@ from exemplar.files import reading
 from exemplar.images.pixels import Packed, Pixels, Plain, Resized
 from exemplar.images.quickdraw import UNKEYED, Sketches, read_sketches
 from exemplar.images.quickdraw_bitmaps import bitmap_hashes, read_category_bitmaps
+from exemplar.unpacking import open_stream
 
 FORMS = {"strokes": ("*.ndjson", "*.ndjson.gz"), "bitmaps": ("*.npy", "*.npz")}
 NAME = re.compile(r"(?:full_(?:raw|simplified)_)?(.+?)\.ndjson(?:\.gz)?")  # as the public files are called
@@ -125,7 +125,7 @@ def _deal_bitmaps(job: Deal) -> list[list[str]]:
 def _deal_strokes(job: Deal) -> list[list[str]]:
     """Lines are written as they were read, a block at a time."""
     dealt: dict[str, int] = {}
-    with reading(job.path, "drawings"), _opened(job.path) as lines:
+    with reading(job.path, "drawings"), open_stream(job.path) as lines:
         number = 0
         while block := list(islice(lines, BLOCK)):
             by_word: dict[str, list[bytes]] = {}
@@ -151,7 +151,7 @@ def count_drawings(category: Category, most: int) -> int:
     """How many drawings a category has, counted up to `most`: nothing is parsed."""
     if category.form == "bitmaps":
         return min(len(_bitmaps(category)), most)
-    with reading(category.path, "drawings"), _opened(category.path) as lines:
+    with reading(category.path, "drawings"), open_stream(category.path) as lines:
         return sum(1 for _ in islice((line for line in lines if line.strip()), most))
 
 
@@ -184,10 +184,6 @@ def read_category(
         again = next(key for key in keyed if keyed.count(key) > 1)
         raise UserError(f"{category.path} has drawing {again} of {category.word} twice: keep one of them")
     return Packed(np.concatenate(blocks), (size, size)), np.array(keys, dtype=np.str_)
-
-
-def _opened(path: Path) -> gzip.GzipFile:
-    return gzip.open(path) if path.suffix == ".gz" else path.open("rb")  # type: ignore[return-value]
 
 
 def _word(line: bytes, where: str) -> str:
