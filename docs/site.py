@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Iterator
 from typing import Any
 
@@ -76,16 +75,16 @@ def write_door(room: Room) -> str:
     rest = [name for name in door.__all__ if name not in command]
     if rest:
         parts += ["## For work of your own", "Tasks, agents and scores as Python objects, in alphabetical order."]
-        parts += [f"::: {home(getattr(door, name), f'exemplar.{room.name}')}.{name}" for name in rest]
+        parts += [f"::: {home(getattr(door, name), f'exemplar.{room.name}.{name}')}" for name in rest]
     return "\n\n".join(parts)
 
 
-def home(thing: Any, door: str) -> str:
-    """The module in which a thing is defined."""
+def home(thing: Any, otherwise: str) -> str:
+    """Where a thing is defined, with its name there."""
     module = getattr(thing, "__module__", "") or ""
-    return module if module.startswith("exemplar.") else door
+    return f"{module}.{thing.__name__}" if module.startswith("exemplar.") else otherwise
 
 
 def about(module: Any) -> str:
     """A module's docstring; what is indented in it is code, in Markdown too."""
-    return inspect.getdoc(module) or ""
+    return (module.__doc__ or "").strip()

@@ -25,8 +25,8 @@ TEXT = (
 )
 READING = (
     "The rows are stages of pretrained networks, each the mean of seven plasticity rules, with intervals over subtasks; a "
-    "submitted row is one rule on one encoder, with an interval over sessions, which is narrower. Chance is .5. How people did is "
-    "on other objects, so they are not on it. [What each number means](../learn.md#what-each-number-means)."
+    "submitted row is one rule on one encoder, with an interval over sessions, which is narrower. Chance is .5. How people did "
+    "is on other objects, so they are not on it. [What each number means](../learn.md#what-each-number-means)."
 )
 
 

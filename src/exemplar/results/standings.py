@@ -152,14 +152,14 @@ def format_page(room: Room) -> str:
 
 def _format_table(rows: Sequence[Row], board: Leaderboard) -> str:
     columns = [name for name in board.columns if any(name in row.scores for row in rows)]
-    heads = ["", "who", *(name.replace("_", " ") for name in columns), "n"]
+    ranked = [board.lowest is not None and board.columns[0] in row.scores for row in rows]
+    heads = [*([""] if any(ranked) else []), "who", *(name.replace("_", " ") for name in columns), "n"]
     lines = [heads, ["---"] * len(heads)]
     for number, row in enumerate(rows, 1):
-        cells = [_cell(row.scores.get(name)) for name in columns]
+        place = [str(number) if ranked[number - 1] else "–"] if any(ranked) else []
         who = f"{row.name} *(submitted)*" if row.submitted else row.name
         n = next(iter(row.scores.values())).n
-        ranked = board.lowest is not None and board.columns[0] in row.scores
-        lines.append([str(number) if ranked else "–", who, *cells, f"{n:,}"])
+        lines.append([*place, who, *(_cell(row.scores.get(name)) for name in columns), f"{n:,}"])
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
