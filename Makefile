@@ -23,8 +23,8 @@ test-all: .venv/.installed-all  ## with the long kill, fuzz, load and Ray tests
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m ""
 
 check: .venv/.installed-dev  ## style and types
-	$(BIN)/ruff check src tests speed mutants docs
-	$(BIN)/ruff format --check src tests speed mutants docs
+	$(BIN)/ruff check src tests speed mutants docs/*.py
+	$(BIN)/ruff format --check src tests speed mutants docs/*.py
 	$(BIN)/mypy
 
 speed: .venv/.installed-dev  ## how fast, next to a peer in the same run
@@ -39,7 +39,7 @@ results: .venv/.installed  ## docs/results.md and docs/leaderboards from the com
 	$(BIN)/exemplar results page
 
 docs: .venv/.installed-dev  ## the site, in build/site: offline, and no warning
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
 	@echo "open build/site/index.html"
 
 house: .venv/.installed  ## docs/house.svg: who imports whom, as the source says

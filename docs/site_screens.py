@@ -26,6 +26,7 @@ PAGES = (
     "extending/room",
     "draw",
 )
+WIDER = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 SIZES = {"wide": (1300, 900), "narrow": (400, 800)}
 CHROMIUM = (
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
@@ -50,20 +51,17 @@ def visit(site: Path, names: tuple[str, ...] = PAGES) -> Iterator[tuple[Page, st
             for size, (width, height) in SIZES.items():
                 for theme in ("light", "dark"):
                     context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=theme)
-                    page, wrong = context.new_page(), list[str]()
-                    page.on(
-                        "request",
-                        lambda asked: wrong.append(asked.url) if not asked.url.startswith((home, "data:")) else None,
-                    )
-                    page.on("pageerror", lambda error: wrong.append(str(error)))
                     for name in names:
+                        page = context.new_page()
+                        asked, wrong = [], []
+                        page.on("request", lambda request, asked=asked: asked.append(request.url))
+                        page.on("pageerror", lambda error, wrong=wrong: wrong.append(str(error)))
                         page.goto(f"{home}{name}.html", wait_until="networkidle")
-                        over = page.evaluate(
-                            "document.documentElement.scrollWidth - document.documentElement.clientWidth"
-                        )
+                        wrong += [url for url in asked if not url.startswith((home, "data:"))]
+                        over = page.evaluate(WIDER)
                         wrong += [f"{over} px too wide"] if over > 0 else []
-                        yield page, f"{size}-{theme}-{name.replace('/', '-')}", [*wrong]
-                        wrong.clear()
+                        yield page, f"{size}-{theme}-{name.replace('/', '-')}", wrong
+                        page.close()
                     context.close()
             browser.close()
     finally:

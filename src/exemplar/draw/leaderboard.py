@@ -28,7 +28,7 @@ UNPROVEN = (
 READING = (
     "After the most typical drawing of each concept, 19 others. Recognizability is by the default ProtoNet (chance among 20 is "
     ".05), diversity and originality by the default SimCLR. More is not better: the data's own drawers are the reference, and "
-    "the distance says how far an agent is from them. [What each score means](../draw.md#what-each-score-means)."
+    "the distance says how far an agent is from them. [What each score means](../draw.md#what-every-score-means)."
 )
 PEOPLE_FEATURES = "people, released views, divided by a drawing's own deviation"  # the default critics and features
 COLUMNS = ("recognizability_20_way", "recognizability_all_way", "diversity", "originality")
