@@ -9,7 +9,7 @@ ifneq ($(wildcard ../shared/data),)
 export EXEMPLAR_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: run install test test-all check verify mutants speed speed-page house results clean
+.PHONY: run install test test-all check verify mutants speed speed-page house results docs clean
 
 run: .venv/.installed  ## the tour: every room on built-in data, as one page
 	$(BIN)/exemplar tour --out tour
@@ -27,8 +27,8 @@ verify: .venv/.installed  ## results of every room computed again; fails where a
 	$(BIN)/exemplar results verify --seconds 180
 
 check: .venv/.installed-dev  ## style and types
-	$(BIN)/ruff check src tests speed mutants docs/import_graph.py docs/lab_screens.py
-	$(BIN)/ruff format --check src tests speed mutants docs/import_graph.py docs/lab_screens.py
+	$(BIN)/ruff check src tests speed mutants docs/*.py
+	$(BIN)/ruff format --check src tests speed mutants docs/*.py
 	$(BIN)/mypy
 
 speed: .venv/.installed-dev  ## how fast, next to a peer in the same run
@@ -38,8 +38,13 @@ speed: .venv/.installed-dev  ## how fast, next to a peer in the same run
 speed-page: .venv/.installed  ## docs/speed.md from what the scripts measured last (speed/results/)
 	$(BIN)/python speed/page.py
 
-results: .venv/.installed  ## docs/results.md from the committed results; says what no longer matches
+results: .venv/.installed  ## docs/results.md and docs/leaderboards from the committed results; says what no longer matches
+	$(BIN)/exemplar results leaderboards
 	$(BIN)/exemplar results page
+
+docs: .venv/.installed-dev  ## the site, in build/site: offline, and no warning
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
+	@echo "open build/site/index.html"
 
 house: .venv/.installed  ## docs/house.svg: who imports whom, as the source says
 	$(BIN)/python docs/import_graph.py

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from exemplar.engine import Backend
-    from exemplar.records import Scores
+    from exemplar.records import Score, Scores
     from exemplar.runs import Run
 
 ROOMS = ("images", "spaces", "draw", "attend", "learn", "recall", "foresee", "lab")  # in the order of the tour
@@ -63,6 +63,41 @@ class KeptResult:
 
 
 @dataclass(frozen=True)
+class Placed:
+    """A run as a leaderboard scores it again. scores: from its records, by the code that scores everyone; labels as in the run;
+    facts: what is said of it, as plain values; unproven: what nobody can see from records, a sentence each."""
+
+    agent: str
+    scores: Sequence[Score]
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    unproven: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Leaderboard:
+    """One task with fixed settings, and who stands where in it.
+
+    text: what is asked; reading: how its numbers are read, and when not to believe them, said once for boards that share it;
+    result: the kept result that has the rows; shows: is a score of
+    it one of them?; columns: names of scores, the first ranks; lowest: whether the lowest stands first (None: nobody is
+    first); command: how a run for it is made, "" where none can be; near: whether a run's folder is meant for it; check: a
+    run's folder → the run scored again from its records, or a UserError if it is of another task, has seen its concepts, or
+    was edited.
+    """
+
+    title: str
+    text: str
+    result: str
+    columns: Sequence[str]
+    reading: str = ""
+    shows: Callable[[Score], bool] = lambda score: True
+    lowest: bool | None = False
+    command: str = ""
+    near: Callable[[Path], bool] = lambda folder: False
+    check: Callable[[Path], Placed] | None = None
+
+
+@dataclass(frozen=True)
 class TourChapter:
     """A room's part of the tour. make: fills the run in a folder; chapter: the part of the page made from that folder, a
     `report.page.Chapter`."""
@@ -81,7 +116,8 @@ class Room:
 
     commands: words on the command line ("score", "quickdraw-fs build") → verb of the front door; resumes: those of them that
     keep what they have done when they are stopped; group: what the command line calls the room, its own name unless given;
-    agents: name → what it is; studies: name → what it asks; results: name → `KeptResult`; recipes: name → `Recipe` of a
+    agents: name → what it is; studies: name → what it asks; results: name → `KeptResult`;
+    leaderboards: name → `Leaderboard`; recipes: name → `Recipe` of a
     network of the room's own, whose weights lie in `weights/ROOM/`; networks: name → the function that builds it.
     """
 
@@ -94,6 +130,7 @@ class Room:
     agents: Callable[[], Mapping[str, str]] = nothing
     studies: Callable[[], Mapping[str, str]] = nothing
     results: Callable[[], Mapping[str, KeptResult]] = nothing
+    leaderboards: Callable[[], Mapping[str, Leaderboard]] = nothing
     recipes: Callable[[], Mapping[str, Any]] = nothing
     networks: Callable[[], Mapping[str, Callable[..., Any]]] = nothing
     tour: Callable[[], TourChapter] | None = None

@@ -39,12 +39,13 @@ def list_groups() -> list[Group]:
     found = [Group(room.group or room.name, room.help, f"exemplar.{room.name}", room.commands, room.resumes)
              for room in rooms.list_rooms()]  # fmt: skip
     runs = {"list": "show_runs", "show": "show_run"}
-    results = {"list": "list_results", "run": "run", "verify": "verify", "page": "page"}
+    results = {"list": "list_results", "run": "run", "verify": "verify", "page": "page", "pack": "pack", "check": "check",
+               "leaderboards": "leaderboards"}  # fmt: skip
     return [
         *found,
         Group("runs", "Run folders: what was asked, done and scored.", "exemplar.runs", runs),
-        Group("results", "The project's own numbers: list, compute again, and make docs/results.md.", "exemplar.results",
-              results, ("run",)),
+        Group("results", "The project's own numbers, computed again; leaderboards, and submissions to them.",
+              "exemplar.results", results, ("run",)),
     ]  # fmt: skip
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from exemplar.rooms import KeptResult, Room, TourChapter
+from exemplar.rooms import KeptResult, Leaderboard, Room, TourChapter
 
 
 def _agents() -> Mapping[str, str]:
@@ -37,6 +37,12 @@ def _networks() -> Mapping[str, Callable[..., Any]]:
     from exemplar.draw.agents import AGENTS
 
     return {name: build for agent in AGENTS.values() for name, build in agent.networks.items()}
+
+
+def _leaderboards() -> Mapping[str, Leaderboard]:
+    from exemplar.draw.leaderboard import make_boards
+
+    return make_boards()
 
 
 def _tour() -> TourChapter:
@@ -78,6 +84,7 @@ ROOM = Room(
     agents=_agents,
     studies=_studies,
     results=_results,
+    leaderboards=_leaderboards,
     recipes=_recipes,
     networks=_networks,
     tour=_tour,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from exemplar.rooms import KeptResult, Room, TourChapter
+from exemplar.rooms import KeptResult, Leaderboard, Room, TourChapter
 
 
 def _agents() -> Mapping[str, str]:
@@ -21,6 +21,12 @@ def _results() -> Mapping[str, KeptResult]:
     from exemplar.learn.studies import RESULTS
 
     return RESULTS
+
+
+def _leaderboards() -> Mapping[str, Leaderboard]:
+    from exemplar.learn.leaderboard import make_boards
+
+    return make_boards()
 
 
 def _tour() -> TourChapter:
@@ -49,5 +55,6 @@ ROOM = Room(
     agents=_agents,
     studies=_studies,
     results=_results,
+    leaderboards=_leaderboards,
     tour=_tour,
 )

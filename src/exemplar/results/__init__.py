@@ -4,6 +4,7 @@ import exemplar as ex
 
 ex.results.list_results()
 ex.results.run("official-runs-by-ink")      # computed again, with its intervals
+ex.results.check("runs/mine")               # scored again from its records: where it would stand on a leaderboard
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from exemplar.options import Names, Option, Place, Seed, verb
 if TYPE_CHECKING:
     from exemplar.answers import Answer
 
-__all__ = ["list_results", "page", "run", "verify"]
+__all__ = ["check", "leaderboards", "list_results", "pack", "page", "run", "verify"]
 
 
 @verb
@@ -64,6 +65,45 @@ def verify(
     from exemplar.results.verifying import verify_results
 
     return verify_results(names or (), seconds, every, commit)
+
+
+@verb
+def pack(
+    run: Annotated[Place, Option("A finished run on the task of a leaderboard.", positional=True)],
+    out: Annotated[Place | None, Option("The .zip to write; named after the run unless given.")] = None,
+) -> Answer:
+    """Make one file of a run's records and scores, with a SHA-256 of each: a submission to a leaderboard.
+
+    Returns:
+        `submission`, the file; `leaderboard`, which it is for; `files`, the SHA-256 of each.
+    """
+    from exemplar.results.submitting import pack_run
+
+    return pack_run(run, out)
+
+
+@verb
+def check(
+    submission: Annotated[Place, Option("What `pack` made, or a run's folder.", positional=True)],
+    commit: Annotated[bool, Option("Keep its scores in the package, for the leaderboard's page.")] = False,
+) -> Answer:
+    """Check a submission and score it again from its records: is it whole, of the published task, and unchanged?
+
+    Returns:
+        `leaderboard`, `scores` as scored again, `place` and `of`, `overlapping` (rows it is not told apart from by intervals),
+        and `unproven`: what no record can show.
+    """
+    from exemplar.results.submitting import check_submission
+
+    return check_submission(submission, commit)
+
+
+@verb
+def leaderboards(out: Annotated[Place, Option("The folder of the pages.")] = Path("docs/leaderboards")) -> Answer:
+    """Make docs/leaderboards from the kept results and the submissions that were kept."""
+    from exemplar.results.standings import write_leaderboards
+
+    return write_leaderboards(out)
 
 
 def __dir__() -> list[str]:

@@ -113,7 +113,7 @@ def _format_table(layout: Layout, others: Others) -> str:
     if len(lines) <= LONGEST:
         return "\n".join([top, *lines])
     rest = "\n".join([top, *lines[LONGEST // 2 :]])
-    more = f"<details><summary>{len(lines) - LONGEST // 2} more rows</summary>\n\n{rest}\n\n</details>"
+    more = f'<details markdown="1"><summary>{len(lines) - LONGEST // 2} more rows</summary>\n\n{rest}\n\n</details>'
     return "\n".join([top, *lines[: LONGEST // 2]]) + "\n\n" + more
 
 

@@ -34,7 +34,7 @@ def encode_all(
     store: Store | None = None,
     folder: Path | None = None,
 ) -> list[list[np.ndarray]]:
-    """Features of several sets of images in several spaces: found[s][k] is (n, d) float32, of sets[k] in spaces[s].
+    """Features of several sets of images in several spaces: `found[s][k]` is (n, d) float32, of `sets[k]` in `spaces[s]`.
 
     An image that occurs again, in the same set or in another one, is encoded once per space; it is decoded and prepared once
     for all spaces that take the same input. Features of concept sets are kept in the user's cache.
