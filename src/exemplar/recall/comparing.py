@@ -7,12 +7,14 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+from matplotlib.figure import Figure as Plot
+
 from exemplar import seeds
 from exemplar.answers import Answer, format_interval, format_table
 from exemplar.errors import UserError
 from exemplar.recall.experiments import read_run
 from exemplar.recall.figures.plots import learners_on_front, plot_forgetting, plot_pareto
-from exemplar.recall.run_folders import ABOUT, COSTS, LEAD, PAGE, write_text
+from exemplar.recall.run_folders import ABOUT, COSTS, LEAD, PAGE
 from exemplar.recall.scores import Difference, compare_outcomes
 from exemplar.records import Score, Scores
 from exemplar.report.how_made import how_made
@@ -86,8 +88,6 @@ def compare_runs(folders: Sequence[Path | str], out: Path | str | None) -> Answe
                     "forgetting": plot_forgetting(by_agent, chance=chance),
                     "pareto": plot_pareto(names, accuracy, atm, macs),
                 }
-                for name, svg in figures.items():
-                    write_text(folder / f"{name}.svg", svg)
                 _write(folder, rows, figures, places)
         page, values["out"] = folder / PAGE, str(out)
         text += f"\nKept in {folder}."
@@ -109,7 +109,7 @@ def _row(first: str, second: str, difference: Difference, p: float) -> dict[str,
     }
 
 
-def _write(folder: Path, rows: Sequence[dict[str, Any]], figures: dict[str, str], places: Sequence[Path]) -> None:
+def _write(folder: Path, rows: Sequence[dict[str, Any]], figures: dict[str, Plot], places: Sequence[Path]) -> None:
     table = Table(
         ["first", "second", Cell("difference in accuracy", number=True), Cell("p (Holm)", number=True)],
         [
@@ -133,13 +133,15 @@ def _write(folder: Path, rows: Sequence[dict[str, Any]], figures: dict[str, str]
         (best["first"], best["second"]) if best["accuracy"]["value"] > 0 else (best["second"], best["first"])
     )
     shown = [
-        Figure(
+        Figure.of_plot(
+            figures["forgetting"],
             "Accuracy on the targets of each support set after the last one; 95 % intervals over tasks.",
-            svg=figures["forgetting"],
+            name="forgetting",
         ),
-        Figure(
+        Figure.of_plot(
+            figures["pareto"],
             "Accuracy against memory kept and computation; nobody beats the filled ones in all three.",
-            svg=figures["pareto"],
+            name="pareto",
         ),
     ]
     write_page(

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from exemplar.files import whole_file
 from exemplar.recall.figures.plots import plot_forgetting, plot_memory
 from exemplar.recall.meters.costs import Costs, TrainingCosts
 from exemplar.recall.outcomes import Outcome
@@ -18,7 +16,8 @@ from exemplar.runs import Run, plain, write_json
 if TYPE_CHECKING:
     from exemplar.recall.experiments import Prepared
 
-SUITE, COSTS, FIGURE, PAGE = "suite.npz", "costs.json", "forgetting.svg", "index.html"
+SUITE, COSTS, PAGE = "suite.npz", "costs.json", "index.html"
+FORGETTING = "forgetting"
 LEAD = (
     "Support sets are shown one at a time, and each is gone when the next comes; then targets of all of them are named. What "
     "the learner keeps between two sets is measured, and so is what it computes."
@@ -48,17 +47,17 @@ def write_run(
         {"costs": plain(costs.json()), "training": plain(None if training is None else vars(training))},
     )
     chance = 1 / ready.suite.shape.n_labels
-    forgetting = plot_forgetting({done.agent: scores}, chance=chance)
-    write_text(run.folder / FIGURE, forgetting)
     shape = ready.suite.shape
     figures = [
-        Figure(
+        Figure.of_plot(
+            plot_forgetting({done.agent: scores}, chance=chance),
             "Accuracy on the targets of each support set after the last one; bars are 95 % intervals over tasks.",
-            svg=forgetting,
+            name=FORGETTING,
         ),
-        Figure(
-            "Memory kept after each support set, in bits per bit of all support images (float32), first task.",
-            svg=plot_memory(done.bits[0], shape.nss * shape.ways * shape.shots, ready.source.image_shape),
+        Figure.of_plot(
+            plot_memory(done.bits[0], shape.nss * shape.ways * shape.shots, ready.source.image_shape),
+            "Memory kept after each support set in the first task, as a share of the bits of all support images (float32).",
+            name="memory",
         ),
     ]
     accuracy = next(score for score in scores if score.name == "accuracy")
@@ -97,8 +96,3 @@ def cost_table(costs: Costs, training: TrainingCosts | None) -> Table:
     if costs.unknown:
         rows.append(["operators without a formula", ", ".join(costs.unknown)])
     return Table(["what", Cell("how much", number=True)], rows, "Measured on one task; 1 MAC is 2 FLOP.")
-
-
-def write_text(path: Path, text: str) -> None:
-    with whole_file(path) as part:
-        part.write_text(text, encoding="utf-8")

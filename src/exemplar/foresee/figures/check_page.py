@@ -10,7 +10,7 @@ import numpy as np
 from matplotlib.figure import Figure as Plot
 
 from exemplar.foresee.photos import Photos, thumbnails
-from exemplar.report.figures import INK, any_script, as_svg, styled
+from exemplar.report.figures import INK, styled
 from exemplar.report.page import Chapter, Figure, write_page
 from exemplar.report.sheets import sheet_png
 from exemplar.report.tables import Cell, Table
@@ -23,8 +23,8 @@ N_SHOWN = 8  # photographs of a class
 
 
 @styled
-def plot_confusion(confusion: np.ndarray, names: Sequence[str]) -> str:
-    """Rows: classes; columns: what they will be called. As SVG."""
+def plot_confusion(confusion: np.ndarray, names: Sequence[str]) -> Plot:
+    """Rows: classes; columns: what they will be called."""
     n = len(names)
     side = max(2.6, 0.5 * n + 1.6)
     plot = Plot(figsize=(side + 1.2, side), layout="constrained")
@@ -38,8 +38,7 @@ def plot_confusion(confusion: np.ndarray, names: Sequence[str]) -> str:
     axis.set(xticks=range(n), yticks=range(n), ylabel="class", xlabel="will be called")
     axis.set_xticklabels(names, rotation=40, ha="right")
     axis.set_yticklabels(names)
-    with any_script():
-        return as_svg(plot)
+    return plot
 
 
 def write_check_page(
@@ -75,9 +74,10 @@ def write_check_page(
                 "trained on the others.",
             ),
             (
-                Figure(
+                Figure.of_plot(
+                    plot_confusion(outlook.confusion, task.names),
                     "Of each class's photographs (rows), the share expected to be given each name, in %.",
-                    svg=plot_confusion(outlook.confusion, task.names),
+                    name="confusion",
                 ),
             ),
             scores,
@@ -99,7 +99,9 @@ def write_check_page(
         named = [photos.paths[len(task.labels) + row].name for row in outlook.order]
         text = f"These unlabelled photographs stand for many others whose class is uncertain.{after}"
         figure = Figure.of_png(
-            _sheet(photos, len(task.labels) + np.array(outlook.order)), "In this order: " + ", ".join(named) + "."
+            _sheet(photos, len(task.labels) + np.array(outlook.order)),
+            "In this order: " + ", ".join(named) + ".",
+            name="label-next",
         )
         chapters.append(Chapter("Label these next", (text,), (figure,)))
     lead = f"{len(task.labels)} labelled photographs of {task.n_ways} classes, {task.n_queries} unlabelled."
@@ -113,7 +115,7 @@ def _class_sheet(outlook: Outlook, photos: Photos) -> Figure:
     sheet = np.full((len(rows), max(map(len, rows)), *pictures[0].shape[1:]), 255, np.uint8)
     for k, some in enumerate(pictures):
         sheet[k, : len(some)] = some
-    return Figure.of_png(sheet_png(sheet, labels, drawn=False), "A row per class.")
+    return Figure.of_png(sheet_png(sheet, labels, drawn=False), "A row per class.", name="classes")
 
 
 def _sheet(photos: Photos, rows: np.ndarray) -> bytes:

@@ -46,36 +46,40 @@ def score_figures(report: ScoreReport, names: Sequence[str]) -> dict[str, Figure
         first, second = report.curves
         chance = second.curves.chance
         two = len(names) > 1
-        found["learning"] = Figure(
-            _learning_caption(report, names), svg=plot_learning(_curves(report, names), chance=chance, title=title)
-        )
+        curves = plot_learning(_curves(report, names), chance=chance, title=title)
+        found["learning"] = Figure.of_plot(curves, _learning_caption(report, names), name="learning")
         if report.phases:
-            found["levels"] = Figure(
+            found["levels"] = Figure.of_plot(
+                plot_levels(report.phases, (names[0], names[1])),
                 "Early and late, on all subtasks and on quarters of them by how hard they are for people; p that people learn "
                 f"as the learner does. {BANDS}",
-                svg=plot_levels(report.phases, (names[0], names[1])),
+                name="levels",
             )
         if two:
-            found["agreement"] = Figure(
-                f"How hard each subtask is for both. {BANDS}", svg=plot_agreement(first, second, (names[0], names[1]))
+            agreement = plot_agreement(first, second, (names[0], names[1]))
+            found["agreement"] = Figure.of_plot(
+                agreement, f"How hard each subtask is for both. {BANDS}", name="agreement"
             )
-        found["subtasks"] = Figure(
+        found["subtasks"] = Figure.of_plot(
+            plot_subtask_curves(second.curves, chance=chance),
             f"The learning curve of every subtask, {names[-1]}; smoothed for the eye by a moving mean of 5 trials.",
-            svg=plot_subtask_curves(second.curves, chance=chance),
+            name="subtasks",
         )
         if report.individuals is not None:
             model = np.asarray(learning_curve(first).value) if two else None
-            found["individuals"] = Figure(
+            found["individuals"] = Figure.of_plot(
+                plot_individuals(report.individuals, model, model_name=names[0]),
                 "Those who did all subtasks: learning curves smoothed by a state-space model, and overall accuracies with 95 % "
                 "intervals over subtasks." + (" The learner does not lapse here." if two else ""),
-                svg=plot_individuals(report.individuals, model, model_name=names[0]),
+                name="individuals",
             )
     if report.points is not None:
         tests, sides = report.points[0].tests, report.points[: len(names)]
         bands = {name: band(side) for name, side in zip(names, sides, strict=True)}
-        found["one-shot"] = Figure(
+        found["one-shot"] = Figure.of_plot(
+            plot_tests(tests, bands, chance=1 / sides[0].n_choices, title=title),
             f"Accuracy after one view, at each level of each transformation. {BANDS}",
-            svg=plot_tests(tests, bands, chance=1 / sides[0].n_choices, title=title),
+            name="one-shot",
         )
     return found
 

@@ -12,14 +12,14 @@ from matplotlib.ticker import NullLocator
 from exemplar.recall.meters.atm import across_task_memory
 from exemplar.recall.scores import pareto_front
 from exemplar.records import Score
-from exemplar.report.figures import ACCENT, HUES, QUIET, as_svg, styled
+from exemplar.report.figures import ACCENT, HUES, QUIET, styled
 
 MARKS = "osD^vP*X<>hd"
 
 
 @styled
-def plot_forgetting(by_agent: Mapping[str, Sequence[Score]], *, chance: float) -> str:
-    """Accuracy on each support set's targets after the last set, a line per agent, as SVG."""
+def plot_forgetting(by_agent: Mapping[str, Sequence[Score]], *, chance: float) -> Figure:
+    """Accuracy on each support set's targets after the last set, a line per agent."""
     figure = Figure(figsize=(6.4, 3.6 + 0.1 * max(0, len(by_agent) - 6)), layout="constrained")
     axes = figure.add_subplot()
     for k, (agent, scores) in enumerate(by_agent.items()):
@@ -37,22 +37,24 @@ def plot_forgetting(by_agent: Mapping[str, Sequence[Score]], *, chance: float) -
     axes.annotate("chance", (0.72, chance), textcoords="offset points", xytext=(0, 3), color=QUIET)
     if len(by_agent) > 1:
         figure.legend(loc="outside right upper", fontsize=9)
-    return as_svg(figure)
+    return figure
 
 
 @styled
-def plot_memory(bits: np.ndarray, n_images: int, image_shape: tuple[int, ...]) -> str:
+def plot_memory(bits: np.ndarray, n_images: int, image_shape: tuple[int, ...]) -> Figure:
     """What was kept after each support set, as a share of the bits of all images."""
     figure = Figure(figsize=(5.0, 2.8), layout="constrained")
     axes = figure.add_subplot()
     share = [across_task_memory(one, n_images, image_shape) for one in bits]
     axes.bar(range(1, len(share) + 1), share, color=ACCENT, width=0.6)
     axes.set(xlabel="after support set", ylabel="memory kept (ATM)", xticks=range(1, len(share) + 1))
-    return as_svg(figure)
+    return figure
 
 
 @styled
-def plot_pareto(agents: Sequence[str], accuracy: Sequence[Score], atm: Sequence[float], macs: Sequence[float]) -> str:
+def plot_pareto(
+    agents: Sequence[str], accuracy: Sequence[Score], atm: Sequence[float], macs: Sequence[float]
+) -> Figure:
     """Accuracy against memory and against computation; learners that nobody beats in all three are filled. Bounds, which are
     shown all sets at once, are no learners that could be beaten."""
     front = learners_on_front(agents, [score.value for score in accuracy], atm, macs)
@@ -83,7 +85,7 @@ def plot_pareto(agents: Sequence[str], accuracy: Sequence[Score], atm: Sequence[
     panels[0].set_ylabel("accuracy")
     handles, names = panels[0].get_legend_handles_labels()
     figure.legend(handles, names, loc="outside right upper", fontsize=9)
-    return as_svg(figure)
+    return figure
 
 
 def learners_on_front(agents: Sequence[str], accuracy: Sequence[float], *costs: Sequence[float]) -> list[bool]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from exemplar.recall.figures.plots import plot_forgetting, plot_pareto
-from exemplar.recall.run_folders import ABOUT, LEAD, PAGE, write_text
+from exemplar.recall.run_folders import ABOUT, LEAD, PAGE
 from exemplar.recall.tasks import ABOUT_TYPES, TYPES
 from exemplar.records import Score
 from exemplar.report.how_made import how_made
@@ -29,7 +29,7 @@ BOUNDS = ("chance", "joint-oracle")
 def write_study_page(folder: Path, data: str) -> Path:
     scores = load_scores(folder)
     kinds = list(dict.fromkeys(score.variant for score in scores))
-    chapters = [_chapter(folder, kind, [score for score in scores if score.variant == kind]) for kind in kinds]
+    chapters = [_chapter(kind, [score for score in scores if score.variant == kind]) for kind in kinds]
     best = _best(scores, kinds[-1])
     lead = Chapter("What the numbers mean", (ABOUT,))
     return write_page(
@@ -49,7 +49,7 @@ def _best(scores: Sequence[Score], kind: str) -> Score:
     return max(streaming or asked, key=lambda score: score.value)
 
 
-def _chapter(folder: Path, kind: str, scores: Sequence[Score]) -> Chapter:
+def _chapter(kind: str, scores: Sequence[Score]) -> Chapter:
     agents = list(dict.fromkeys(score.agent for score in scores if score.name == "accuracy"))
     of = {(score.agent, score.name): score for score in scores if not score.concept}
     rows: list[list[str | Cell]] = [[agent, *(_cell(of.get((agent, name))) for name in COLUMNS)] for agent in agents]
@@ -59,12 +59,11 @@ def _chapter(folder: Path, kind: str, scores: Sequence[Score]) -> Chapter:
     figures = []
     if shape.nss > 1:
         by_agent = {agent: [score for score in scores if score.agent == agent] for agent in agents if agent != "chance"}
-        forgetting = plot_forgetting(by_agent, chance=1 / shape.n_labels)
-        write_text(folder / f"forgetting-{kind}.svg", forgetting)
         figures.append(
-            Figure(
+            Figure.of_plot(
+                plot_forgetting(by_agent, chance=1 / shape.n_labels),
                 "Accuracy on each support set's targets after the last set: what falls to the left was forgotten.",
-                svg=forgetting,
+                name=f"forgetting-{kind}",
             )
         )
     pareto = plot_pareto(
@@ -73,10 +72,11 @@ def _chapter(folder: Path, kind: str, scores: Sequence[Score]) -> Chapter:
         [of[agent, "atm"].value for agent in agents],
         [of[agent, "macs_task"].value for agent in agents],
     )
-    write_text(folder / f"pareto-{kind}.svg", pareto)
     figures.append(
-        Figure(
-            "Accuracy against memory kept and MACs of a task; nobody beats the filled ones in all three.", svg=pareto
+        Figure.of_plot(
+            pareto,
+            "Accuracy against memory kept and MACs of a task; nobody beats the filled ones in all three.",
+            name=f"pareto-{kind}",
         )
     )
     text = f"{ABOUT_TYPES[kind][0].upper()}{ABOUT_TYPES[kind][1:]}."
