@@ -21,7 +21,7 @@ from exemplar.report.page import Chapter, Figure, figures_folder, save_plot, wri
 from exemplar.report.tables import Table
 from exemplar.runs import check_run, load_scores, open_run
 
-PAGE = "index.html"
+PAGE, TITLE = "index.html", "Which measures foretell how well a few-shot classifier will do?"
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -70,7 +70,9 @@ def run_study(
 
 def _write_page(folder: Path, name: str, scores: list[Score], bank: FeatureBank) -> Path:
     judged = [score for score in scores if score.name == "holds"]
-    rows = [(score.agent, "holds" if score.value else "does not hold", score.concept) for score in judged]
+    rows = [
+        (score.agent, "holds" if score.value else "does not hold", score.concept.replace("_", " ")) for score in judged
+    ]
     table = [Table(("statement", "here", "judged by"), rows)] if rows else []
     figure = Figure.of_files(folder, caption_of(name), name=name)
     numbers = [score for score in scores if score.name != "holds" and not score.name.startswith("spearman")]
@@ -81,7 +83,7 @@ def _write_page(folder: Path, name: str, scores: list[Score], bank: FeatureBank)
     lead = lead_of(bank)
     return write_page(
         folder / PAGE,
-        "Know how well you will do",
+        TITLE,
         lead,
         chapters,
         verdict=count_statements(judged),

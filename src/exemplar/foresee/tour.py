@@ -78,7 +78,8 @@ def write_chapter(folder: Path) -> Chapter:
         (
             Figure.of_files(
                 folder,
-                "Left: correlation of each measure with accuracy; bars are 95 % intervals over characters, and red "
+                "Left: Pearson correlation of each measure with accuracy over tasks, 0 if it says nothing and 1 or −1 "
+                "if everything; bars are 95 % intervals over characters, and red "
                 "measures use "
                 "the unlabelled drawings that are scored. Dotted: the most that any measure that does not use them can reach. "
                 "Right: the best measure (across) and accuracy (up), a dot per task.",
@@ -87,13 +88,11 @@ def write_chapter(folder: Path) -> Chapter:
         ),
         tables=[
             Table(
-                ["measure", "what it is", Cell("correlation", number=True)],
+                ["measure", "what it is", Cell("Pearson correlation", number=True)],
                 rows,
-                terms={"correlation": "Pearson's, of the measure with accuracy over tasks: 1 or −1 foretells perfectly, 0 not "
-                       "at all. Losses and the eigenvalue should be negative."},
             )
         ],
-        commands="exemplar foresee check photos\nexemplar foresee measures",
+        commands="exemplar foresee check photos",
     )  # fmt: skip
 
 

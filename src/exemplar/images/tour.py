@@ -59,7 +59,7 @@ def write_chapter(folder: Path) -> Chapter:
             ),
             Figure.of_png(
                 _spread_sheet(spreads, by_spread),
-                "One character by the same ten simulated drawers; hands vary more from row to row, and people's "
+                "One character by the same six simulated drawers; hands vary more from row to row, and people's "
                 "spread is near 1. "
                 "With each row the accuracy of comparing pixels: the share of new drawings given to the right one of twenty "
                 "characters, with its 95 % interval over 100 tasks.",
@@ -67,7 +67,7 @@ def write_chapter(folder: Path) -> Chapter:
             ),
         ),
         beside=True,
-        commands="exemplar data list\nexemplar data show path/to/your/images",
+        commands="exemplar data show path/to/your/images",
     )  # fmt: skip
 
 
@@ -75,7 +75,7 @@ def _spreads(seed: int) -> Drawings:
     """A character by ten drawers, at every spread."""
     config = GlyphsConfig(seed=seed)
     concepts = load_glyphs("weak-test", GlyphsConfig(seed=seed, drawers=1)).concept.names[1:2]
-    tables = [_drawings(concepts, redraw(concepts, 10, config=config, spread=s), f"spread {s}", seed) for s in SPREADS]
+    tables = [_drawings(concepts, redraw(concepts, 6, config=config, spread=s), f"spread {s}", seed) for s in SPREADS]
     return Drawings.join(tables)
 
 
@@ -106,7 +106,7 @@ def _task_sheet(drawings: Drawings, answers: Predictions) -> bytes:
     label, predicted = (answers[column].to_numpy()[:10] for column in ("label", "predicted"))
     rows = np.stack([seen[:10], seen[10:20], new[:10], seen[predicted]])
     right = {(3, column): "#2e8b57" if label[column] == predicted[column] else "#c8472b" for column in range(10)}
-    return sheet_png(rows, ["seen once", "", "new", "chosen by pixels"], cell=72, frames=right)
+    return sheet_png(rows, ["seen once", "", "new", "chosen by pixels"], cell=40, frames=right)
 
 
 def _spread_sheet(drawings: Drawings, by_spread: Mapping[str, Score]) -> bytes:
@@ -114,7 +114,7 @@ def _spread_sheet(drawings: Drawings, by_spread: Mapping[str, Score]) -> bytes:
     n = int(drawings["index"].max()) + 1
     images = drawings.image.reshape(-1, n, *drawings.image.shape[1:])
     spread = drawings["agent"].astype(str)[::n].str.removeprefix("spread ")
-    return sheet_png(images, [f"spread {s}: accuracy {format_score(by_spread[s], 3)}" for s in spread], cell=72)
+    return sheet_png(images, [f"spread {s}: accuracy {format_score(by_spread[s], 3)}" for s in spread], cell=64)
 
 
 CHAPTER = TourChapter(make_tour, write_chapter)

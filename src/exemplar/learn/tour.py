@@ -137,9 +137,9 @@ def write_chapter(folder: Path) -> Chapter:
                 small="95 % intervals: of accuracy over sessions, of √MSE_n over sessions of the participants.",
             )
         ],
-        commands="exemplar learn run --stage efficientnet-lite0/head --subtasks 6\nexemplar learn human",
+        commands="exemplar learn run --stage efficientnet-lite0/head --subtasks 6",
         headline=Headline(
-            format_percent(of["accuracy", last]),
+            of["accuracy", last],
             "right answers while two new objects are learned from a network's last features; from pixels "
             f"{100 * of['accuracy', PIXELS].value:.0f} %, guessing 50 %",
         ),

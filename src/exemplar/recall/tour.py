@@ -83,9 +83,9 @@ def write_chapter(folder: Path) -> Chapter:
                 small=f"95 % intervals over {of['accuracy', 'protonet'].n} tasks.",
             )
         ],
-        commands="exemplar recall run --agent protonet --data glyphs\nexemplar recall agents",
+        commands="exemplar recall run --agent protonet --data glyphs",
         headline=Headline(
-            format_percent(of["accuracy", "protonet"]),
+            of["accuracy", "protonet"],
             f"of drawings named after {shape.nss} sets of {shape.ways} characters, each set seen once and gone; by a network "
             f"tuned on each set {tuned}",
         ),

@@ -22,7 +22,7 @@ import jinja2
 from exemplar.files import reading, whole_file
 from exemplar.records import Score
 from exemplar.report.marks import MARK, check_ours, is_ours, mark_png, mark_svg
-from exemplar.report.tables import ChoiceTable, Table, score_table
+from exemplar.report.tables import ChoiceTable, Table, format_percent, score_table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Plot
@@ -83,11 +83,15 @@ class Figure:
 
 @dataclass(frozen=True)
 class Headline:
-    """A number that opens a page of several chapters. value: as it is written, its interval with it; what: it is of, in a few
-    words."""
+    """A share that opens a long page. what: it is of, in a few words."""
 
-    value: str
+    score: Score
     what: str
+
+    @property
+    def words(self) -> list[str]:
+        """The share, and its interval, in %."""
+        return format_percent(self.score).split(" [")
 
 
 @dataclass(frozen=True)

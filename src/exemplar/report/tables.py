@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from exemplar.records import Score
 
@@ -14,8 +15,8 @@ MANY_ROWS = 30  # a longer table scrolls inside the page
 NARROW = 0.002  # below, three decimals do not show a width
 WRITTEN = {"mse": "MSE", "mse n": "MSE_n", "root mse n": "√MSE_n", "atm": "ATM", "macs": "MACs", "lr": "LR", "sd": "SD",
            "roc": "ROC", "loo": "leave-one-out", "egv": "eigenvalue",
-           "davies bouldin": "Davies–Bouldin", "d prime": "d′", "p": "p",
-           "gini": "Gini coefficient"}  # fmt: skip
+           "davies bouldin": "Davies–Bouldin", "d prime": "d′", "left out accuracy": "left-out accuracy", "p": "p",
+           "gini": "Gini coefficient", "pearson": "Pearson", "spearman": "Spearman", "logme": "LogME"}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,11 @@ class Cell:
             return cls(MISSING, number=True)
         small = format_range(score.ci95)
         return cls(format_number(score.value), score.value, small, hint=f"n = {score.n:,}", number=True)
+
+    @classmethod
+    def of_difference(cls, score: Score) -> Cell:
+        """As `of`, with its sign."""
+        return replace(cls.of(score), text=f"{'+' if score.value > 0 else ''}{format_number(score.value)}")
 
     @classmethod
     def of_number(cls, value: float, text: str = "") -> Cell:
@@ -99,8 +105,12 @@ class ChoiceTable:
 
 
 def score_table(scores: Sequence[Score]) -> Table:
-    """One row per score; a column for whose it is, where any has such a label."""
-    labelled = any(score.label for score in scores)
+    """One row per score; a column for whose it is, where that differs. What all have in common is said once, below."""
+    shared = [kind for kind in ("agent", "space", "variant") if len({getattr(score, kind) for score in scores}) == 1]
+    common = [getattr(scores[0], kind) for kind in shared] if len(scores) > 1 else []
+    blank: dict[str, Any] = dict.fromkeys(shared, "") if len(scores) > 1 else {}
+    whose = [replace(score, **blank) for score in scores]
+    labelled = any(score.label for score in whose)
     header: list[str | Cell] = [
         "score",
         *(["of"] if labelled else []),
@@ -109,14 +119,14 @@ def score_table(scores: Sequence[Score]) -> Table:
     rows: list[list[str | Cell]] = [
         [
             score_words(score.name),
-            *([_whose(score)] if labelled else []),
+            *([_whose(label)] if labelled else []),
             Cell.of_number(score.value, format_number(score.value, count_decimals(score))),
             Cell(format_range(score.ci95, count_decimals(score)), _finite(score.ci95[0]), number=True),
             Cell.of_number(score.n, f"{score.n:,}"),
         ]
-        for score in scores
+        for score, label in zip(scores, whose, strict=True)
     ]
-    return Table(header, rows)
+    return Table(header, rows, f"All of {', '.join(filter(None, common))}." if any(common) else "")
 
 
 def wide_table(
@@ -143,7 +153,7 @@ def score_words(name: str) -> str:
     """A score's name as people write it.
 
     >>> score_words("root_mse_n"), score_words("pearson_lr_loss"), score_words("told_apart")
-    ('√MSE_n', 'pearson LR loss', 'told apart')
+    ('√MSE_n', 'Pearson LR loss', 'told apart')
     """
     text = name.replace("_", " ")
     text = text.replace("davies bouldin", WRITTEN["davies bouldin"])

@@ -12,7 +12,7 @@ from exemplar.images.catalogue import load
 from exemplar.images.concepts import ConceptSet
 from exemplar.records import Drawings
 from exemplar.report.page import Chapter, Figure, Headline
-from exemplar.report.tables import format_percent, wide_table
+from exemplar.report.tables import wide_table
 from exemplar.rooms import TourChapter
 from exemplar.runs import load_scores, open_run
 from exemplar.spaces.figures import nearest_sheet
@@ -35,7 +35,7 @@ SPACES = {PIXELS: None, "simclr-glyphs-s0": None, "protonet-glyphs-s0": ""}  # n
 class TourConfig:
     """n_neighbours: shown of each of n_asked drawings."""
 
-    n_asked: int = 2
+    n_asked: int = 1
     n_neighbours: int = 9
 
 
@@ -74,8 +74,8 @@ def write_chapter(folder: Path) -> Chapter:
         (
             Figure.of_png(
                 nearest_sheet(Drawings.load(folder, "drawings-nearest"), names),
-                "Two drawings chosen at random (black frame) and, to the right, the nine nearest to each of them among 1,800 "
-                "drawings of 90 characters; a green frame marks the same character by another simulated drawer.",
+                "A drawing chosen at random (black frame) and, to the right, the nine nearest to it among 1,800 drawings of 90 "
+                "characters; a green frame marks the same character by another simulated drawer.",
                 name="nearest-drawings",
             ),
         ),
@@ -86,9 +86,9 @@ def write_chapter(folder: Path) -> Chapter:
                        "Intervals are over 90 characters."},
             )
         ],
-        commands="exemplar spaces list\nexemplar spaces encode protonet-glyphs-s0 --data glyphs --out features.npz",
+        commands="exemplar spaces encode protonet-glyphs-s0 --data glyphs --out features.npz",
         headline=Headline(
-            format_percent(protonet),
+            protonet,
             "of new drawings named correctly in a trained space, each character seen once among twenty; "
             f"comparing pixels: {100 * pixels.value:.0f} %",
         ),

@@ -13,7 +13,7 @@ from exemplar.foresee.photos import Photos, thumbnails
 from exemplar.report.figures import INK, styled
 from exemplar.report.page import Chapter, Figure, write_page
 from exemplar.report.sheets import sheet_png
-from exemplar.report.tables import Cell, Table
+from exemplar.report.tables import Cell, Table, format_percent
 
 if TYPE_CHECKING:
     from exemplar.foresee.checking import Outlook
@@ -46,14 +46,13 @@ def write_check_page(
 ) -> Path:
     task, best = outlook.task, outlook.trusted
     how = (
-        "by the calibrated predictor"
+        "says the calibrated predictor"
         if best.name == "predicted_accuracy"
-        else "from your own labelled photographs, left out in turn"
+        else "judging by your own labelled photographs, left out in turn"
     )
     verdict = (
-        f"About {100 * best.value:.0f} % of new photographs like these will be named right (95 % interval "
-        f"{100 * best.ci95[0]:.0f} to "
-        f"{100 * best.ci95[1]:.0f} %), {how}."
+        f"About {format_percent(best)} of new photographs like these will be named correctly, {how} (brackets: 95 % "
+        "interval)."
     )
     rows = [
         (
@@ -69,14 +68,14 @@ def write_check_page(
         Chapter(
             "What to expect",
             (
-                "“Predicted accuracy” comes from a predictor that was calibrated on other classes; “left out accuracy” is "
+                "“Predicted accuracy” comes from a predictor that was calibrated on other classes; “left-out accuracy” is "
                 "measured on your labelled photographs, one of each class left out in turn and named by a classifier that was "
                 "trained on the others.",
             ),
             (
                 Figure.of_plot(
                     plot_confusion(outlook.confusion, task.names),
-                    "Of each class's photographs (rows), the share expected to be given each name, in %.",
+                    "Of each class's photographs (rows), how many in a hundred are expected to be given each name (columns).",
                     name="confusion",
                 ),
             ),

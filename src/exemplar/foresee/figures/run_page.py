@@ -13,7 +13,7 @@ from exemplar.foresee.indicators import MEASURES, sees_scored
 from exemplar.foresee.scores import Correlations
 from exemplar.report.figures import ACCENT, INK, QUIET, styled
 from exemplar.report.page import Chapter, Figure, write_page
-from exemplar.report.tables import Cell, Table, score_words
+from exemplar.report.tables import Cell, Table, format_score, score_words
 
 PAGE, FIGURE = "index.html", "correlations"
 N_SHOWN = 2_000  # tasks in a scatter plot
@@ -57,10 +57,10 @@ def write_run_page(
     tasks = f"{mean.n:,} tasks of {config.ways} classes, {config.shots} labelled samples and {config.queries} queries of each"
     if config.setting == "unsupervised":
         tasks = f"{mean.n:,} tasks of {config.ways} classes, {config.shots + config.queries} unlabelled samples of each"
-    verdict = f"The {what} is {mean.value:.3f} on average"
+    verdict = f"The {what} is {format_score(mean, 3)} on average"
     if scored.pearson:
         best = scored.pearson[scored.best]
-        verdict += f"; {score_words(scored.best)} foretells it best, with a correlation of {best.value:+.3f}."
+        verdict += f"; {score_words(scored.best)} foretells it best, with a correlation of {format_score(best, 3)}."
     told = {name: score_words(name) for name in scored.pearson}
     rows = [
         (
@@ -73,7 +73,7 @@ def write_run_page(
     ]
     bound = "" if scored.ceiling is None else "Dotted: the noise ceiling of the others. "
     caption = (
-        f"Left: correlation of each measure with {what}; bars are 95 % intervals over {scored.over}, red measures look at the "
+        f"Left: correlation of each measure with {what}; bars are 95 % intervals over {scored.over}, red measures use the "
         f"samples that are scored. {bound}Right: the best measure, a dot per task (at most "
         f"{N_SHOWN:,})."
     )
@@ -83,10 +83,17 @@ def write_run_page(
         (Figure.of_plot(plot_run(found, scored), caption, name=FIGURE),),
         [mean],
         tables=[
-            Table(("measure", "Pearson", "Spearman", "sees the scored samples"), rows),
+            Table(("measure", "Pearson", "Spearman", "uses the scored samples"), rows),
             Table(("measure", "what it is"), [(told[name], MEASURES[name].about) for name in told]),
         ],
         notes=[f"Warning: {sentence}" for sentence in warnings],
     )
-    lead = "Can it be told without a validation set how well a few-shot classifier will do?"
-    return write_page(folder / PAGE, "Know how well you will do", lead, [chapter], verdict=verdict, made=made)
+    lead = "A measure needs no validation set. If it rises and falls with accuracy over tasks, it foretells it."
+    return write_page(
+        folder / PAGE,
+        "Which measures foretell how well a few-shot classifier will do?",
+        lead,
+        [chapter],
+        verdict=verdict,
+        made=made,
+    )

@@ -12,6 +12,7 @@ from exemplar.foresee.labelling import POLICIES
 from exemplar.foresee.studies.curves import Curve
 from exemplar.records import Score
 from exemplar.report.figures import HUES, INK, QUIET, styled
+from exemplar.report.tables import score_words
 
 COLOURS = dict(zip(MEASURES, (*HUES, *HUES), strict=False))
 HIDDEN = ("confidence_log",)  # the same curve as confidence, upside down
@@ -39,7 +40,7 @@ def plot_curves(curves: Sequence[Curve]) -> Plot:
                 marker="o",
                 markersize=4,
                 color=COLOURS[name],
-                label=name.replace("_", " "),
+                label=score_words(name),
             )
             top.fill_between(
                 [at for at, _ in known], ends[:, 0], ends[:, 1], color=COLOURS[name], alpha=0.08, linewidth=0
@@ -77,9 +78,7 @@ def plot_rates(found: dict[str, np.ndarray]) -> Plot:
             axis.plot(*other, "o", color=HUES[0], markersize=5)
         if not len(rates):
             axis.text(0.5, 0.5, "no half has both\nhard and easy tasks", color=QUIET, ha="center", va="center")
-        axis.set(
-            xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), title=measure.replace("_", " "), xlabel="easy tasks called hard"
-        )
+        axis.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), title=score_words(measure), xlabel="easy tasks called hard")
     plot.axes[0].set_ylabel("hard tasks called hard")
     return plot
 
@@ -163,7 +162,7 @@ def plot_explanations(scores: Sequence[Score]) -> Plot:
                 axis.plot(score.ci95, (at, at), color=INK, linewidth=1.4)
             axis.plot([score.value], [at], "o", color=HUES[0], markersize=4)
             places.append(at)
-            told.append(", ".join(filter(None, (score.name.replace("_", " "), score.concept, score.variant))))
+            told.append(", ".join(filter(None, (score_words(score.name), score.concept, score.variant))))
         at += 2
     axis.axvline(0, color=QUIET, linewidth=0.8)
     axis.set(yticks=places, yticklabels=told, xlim=(-1.02, 1.02), ylim=(at - 1, -1))

@@ -13,6 +13,12 @@ from exemplar.report.figures import ACCENT, INK, QUIET, STYLE, settled
 from exemplar.stats import Estimate
 
 COLOURS = (ACCENT, INK, "#d9a08f")  # the learner, whom it is compared with, and the learner once more
+TRANSFORMATIONS: dict[str, str] = {
+    "inplanetranslation": "shifted (half sides)", "backgrounds": "background (share)", "scale": "size (factor)",
+    "outplanerotation": "turned in depth (°)", "inplanerotation": "turned in the plane (°)",
+    "contrast": "contrast (log$_{10}$)",
+    "delpixels": "pixels deleted (share)", "blur": "blur (sides)", "noise": "noise (s.d.)",
+}  # fmt: skip
 CURVE_HUES = ("#9a9aa2", "#b8860b", "#2e8b57", "#1f5f9e", ACCENT)
 
 
@@ -64,7 +70,7 @@ def plot_tests(tests: Sequence[str], sides: Mapping[str, Estimate], *, chance: f
                     range(len(mine)), value, reach, color=colour, marker="o", markersize=3.5, capsize=2, label=name
                 )
             panel.axhline(chance, color=QUIET, linestyle="--", linewidth=1)
-            panel.set(title=kind, ylim=(0, 1.05), xlim=(-0.4, len(mine) - 0.6))
+            panel.set(title=TRANSFORMATIONS.get(kind, kind), ylim=(0, 1.05), xlim=(-0.4, len(mine) - 0.6))
             panel.set_xticks(range(len(mine)), [f"{float(tests[place].split(' | ')[1]):.3g}" for place in mine])
         figure.suptitle(title or None)  # type: ignore[arg-type]
         for panel in panels[len(kinds) :]:

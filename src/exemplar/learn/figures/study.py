@@ -13,6 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
+from exemplar.learn.figures.curves import TRANSFORMATIONS
 from exemplar.learn.figures.strong import plot_model_levels, plot_strong_curves, plot_strong_tests, within
 from exemplar.learn.studies.study_results import StudyResults, load_populations, load_study_results
 from exemplar.report.figures import ACCENT, INK, QUIET, STYLE, settled
@@ -21,13 +22,6 @@ NETWORK_HUES = ("#1f5f9e", "#2e8b57", "#b8860b", "#8e44ad", "#0e8c8c", "#d6438a"
 N_NAMED = 12  # networks in a legend
 PAPER: Any = {**STYLE, "figure.facecolor": "white", "font.size": 10, "axes.titlesize": 10.5}
 SHADES = "viridis"  # low errors dark
-
-TRANSFORMATIONS: dict[str, str] = {
-    "inplanetranslation": "shifted (half sides)", "backgrounds": "background (share)", "scale": "size (factor)",
-    "outplanerotation": "turned in depth (°)", "inplanerotation": "turned in the plane (°)",
-    "contrast": "contrast (log$_{10}$)",
-    "delpixels": "pixels deleted (share)", "blur": "blur (sides)", "noise": "noise (s.d.)",
-}  # fmt: skip
 
 
 def plot_figures(folder: Path) -> dict[str, Figure]:

@@ -30,13 +30,11 @@ def plot_forgetting(by_agent: Mapping[str, Sequence[Score]], *, chance: float) -
         x = np.arange(1, len(sets) + 1) + 0.012 * (k - len(by_agent) / 2)
         axes.errorbar(x, value, yerr=[value - low, high - value], color=HUES[k % len(HUES)], marker=MARKS[k % len(MARKS)],
                       markersize=5, capsize=2, linewidth=1.4, label=agent)  # fmt: skip
-    axes.axhline(chance, color=QUIET, linestyle="--", linewidth=1)
+    axes.axhline(chance, color=QUIET, linestyle="--", linewidth=1, label="chance")
     n = max(sum(s.name == "accuracy_of_set" for s in scores) for scores in by_agent.values()) or 1
     axes.set(xlabel="support set, in the order shown", ylabel="accuracy at the end", ylim=(0, 1.02), xticks=range(1, n + 1),
              xlim=(0.7, n + 0.3))  # fmt: skip
-    axes.annotate("chance", (0.72, chance), textcoords="offset points", xytext=(0, 3), color=QUIET)
-    if len(by_agent) > 1:
-        figure.legend(loc="outside right upper", fontsize=9)
+    figure.legend(loc="outside right upper", fontsize=9)
     return figure
 
 
@@ -73,11 +71,12 @@ def plot_pareto(
     panels[0].set_xscale("symlog", linthresh=1e-2)
     panels[0].axvline(1, color=QUIET, linestyle="--", linewidth=1)
     panels[0].set_xlabel("across-task memory (ATM, float32; 1 is all images)")
-    _ticks(panels[0], [value for value in (0, 0.01, 0.1, 1, 10, 100) if value <= 3 * max(*atm, 1)], "{:g}")
+    _ticks(panels[0], atm, [value for value in (0, 0.01, 0.1, 1, 10, 100) if value <= 3 * max(*atm, 1)], "{:g}")
     panels[1].set_xscale("symlog", linthresh=1e6)
-    panels[1].set_xlabel("MACs of a task, in millions")
+    panels[1].set_xlabel("MACs per task, in millions")
     _ticks(
         panels[1],
+        macs,
         [value for value in (0, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11) if value <= 3 * max(*macs, 1e6)],
         "{:,.0f}",
         1e-6,
@@ -96,7 +95,7 @@ def learners_on_front(agents: Sequence[str], accuracy: Sequence[float], *costs: 
     return [k in chosen for k in range(len(agents))]
 
 
-def _ticks(axes: Any, places: Sequence[float], form: str, unit: float = 1) -> None:
+def _ticks(axes: Any, values: Sequence[float], places: Sequence[float], form: str, unit: float = 1) -> None:
     axes.set_xticks(places, [form.format(place * unit) for place in places])
-    axes.set_xlim(-0.3 * places[1], 3 * places[-1])
+    axes.set_xlim(-0.3 * places[1], max(3 * places[-1], 2 * max(values)))
     axes.xaxis.set_minor_locator(NullLocator())
