@@ -43,15 +43,15 @@ def draw_agent_study(name: str, preset: str) -> Callable[[Path], Path]:
 
     def study(place: Path) -> Path:
         agents = place.with_name(f"{place.name}-agents")
-        small: dict[str, Any] = {"data": "glyphs", "device": "cpu", "steps": 60}
+        small: dict[str, Any] = {"data": "glyphs", "device": "cpu", "steps": 20}
         settings = ["batch=16", "diffusion_steps=40"]
         if name == "diffusion-grid":
-            ex.draw.train_grid("own", preset=preset, vary=["width=6,12"], setting=settings, out=agents, **small)
-            asked = f"{agents}@steps=4"
+            ex.draw.train_grid("own", preset=preset, vary=["width=6,12", *settings], out=agents, **small)
+            asked = f"{agents}@steps=2"
         else:
-            found = ex.draw.train(preset, setting=["width=12", *settings], every=60, out=str(agents), **small)
-            asked = found["agent"] if name == "samplers" else f"{found['agent']}@steps=4"
-        return _page(ex.draw.study(name, data="glyphs", agent=asked, n=6, concepts=["24"], allow_seen=True, out=place))
+            found = ex.draw.train(preset, setting=["width=6", *settings], every=20, out=str(agents), **small)
+            asked = found["agent"] if name == "samplers" else f"{found['agent']}@steps=2"
+        return _page(ex.draw.study(name, data="glyphs", agent=asked, n=4, concepts=["8"], allow_seen=True, out=place))
 
     return study
 
@@ -148,11 +148,7 @@ def foresee_check(place: Path) -> Path:
 
 def foresee_run(place: Path) -> Path:
     small: dict[str, Any] = {"space": "protonet-glyphs-s0", "data": "glyphs", "queries": 14, "tasks": 200}
-    return _page(
-        ex.foresee.run(out=place, measures=["all"], allow_seen=True, **small)
-        if False
-        else ex.foresee.run(out=place, **small)
-    )
+    return _page(ex.foresee.run(out=place, **small))
 
 
 def foresee_study(name: str) -> Callable[[Path], Path]:

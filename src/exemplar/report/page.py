@@ -89,9 +89,10 @@ class Headline:
     what: str
 
     @property
-    def words(self) -> list[str]:
-        """The share, and its interval, in %."""
-        return format_percent(self.score).split(" [")
+    def words(self) -> tuple[str, str]:
+        """The share, and its interval without the first bracket, in %."""
+        share, _, interval = format_percent(self.score).partition(" [")
+        return share, interval
 
 
 @dataclass(frozen=True)
