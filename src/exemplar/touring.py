@@ -13,12 +13,14 @@ from exemplar.options import Address, Engine, Option, Place, Seed, Workers, make
 if TYPE_CHECKING:
     from exemplar.answers import Answer
 
+PAGE = "index.html"
 TITLE = "What can you do after seeing something once?"
 LEAD = (
     "Exemplar puts the same few-shot visual tasks to people and to machines, keeps what each did in the same tables, and "
-    "scores those tables with the same code. This page was made on your machine, from data the package draws itself."
+    "scores those tables with the same code. Here is every part of it, on data the package makes itself; brackets are 95 % "
+    "intervals."
 )
-VERDICT = "Every number here was computed on this machine, with its 95 % interval and the command that prints it again."
+VERDICT = "Every number here was computed on this machine. No person took part: all who drew, played or learned are simulated."
 NEXT = (
     "Every number above is in a run folder beside this page, with its configuration, seed, data, versions and duration; "
     "exemplar runs show prints one. Run the tour again and it resumes where it stopped."
@@ -35,8 +37,10 @@ def tour(
 ) -> Answer:
     """See what Exemplar does, in a few minutes: every room on data the package makes itself, as one page."""
     from exemplar.answers import Answer
+    from exemplar.report.marks import check_ours
 
     backend, start, folder = make_backend(engine, workers, address), monotonic(), Path(out).expanduser()
+    check_ours(folder / PAGE)
     shown = [room for room in rooms.list_rooms() if room.tour is not None]
     for number, room in enumerate(shown, start=1):
         print(f"{number}/{len(shown)}  {room.name} …", file=sys.stderr)
@@ -58,4 +62,4 @@ def _write(folder: Path, shown: list[rooms.Room]) -> Path:
     footer = f"Run folders with every record and score: {names}, beside this page."
     last = Chapter("Where to go from here", (NEXT,), commands="exemplar runs list .\nexemplar --help")
     made = how_made([folder / room.name for room in shown])
-    return write_page(folder / "index.html", TITLE, LEAD, [*chapters, last], footer, verdict=VERDICT, made=made)
+    return write_page(folder / PAGE, TITLE, LEAD, [*chapters, last], footer, verdict=VERDICT, made=made, contents=True)

@@ -60,7 +60,7 @@ def test_a_run_keeps_tasks_scores_figure_and_page(exemplar, bank, tmp_path):
     options = ["foresee", "run", "--features", bank, *SMALL, "--measures", "all", "--out", tmp_path / "run"]
     assert exemplar(*options).code == 0
     files = {path.name for path in (tmp_path / "run").iterdir()}
-    assert {"config.json", "provenance.json", "scores.parquet", "tasks.npz", "figure.svg", "index.html"} <= files
+    assert {"config.json", "provenance.json", "scores.parquet", "tasks.npz", "figures", "index.html"} <= files
     page = (tmp_path / "run" / "index.html").read_text()
     assert "foretells it best" in page and "Noise" not in page.split("<body")[0]
     before = (tmp_path / "run" / "tasks.npz").read_bytes()
@@ -210,9 +210,7 @@ def test_a_study_resumes_judges_statements_and_makes_a_page(exemplar, tmp_path):
     )
     assert json.loads(json.dumps(again.json())) == said.json()
     files = {path.name for path in (tmp_path / "study").iterdir()}
-    assert {"index.html", "figure.svg", "scores.parquet"} <= files and not any(
-        name.startswith("bank") for name in files
-    )
+    assert {"index.html", "figures", "scores.parquet"} <= files and not any(name.startswith("bank") for name in files)
     assert "there is no study 'none'" in mistake(
         exemplar("foresee", "study", "none", "--features", tmp_path / "large.npz")
     )
@@ -224,7 +222,7 @@ def test_a_study_resumes_judges_statements_and_makes_a_page(exemplar, tmp_path):
 )
 def test_every_study_runs_on_features_of_ones_own(tmp_path, name):
     done = ex.foresee.study(name, features=make_bank(20, 320), tasks=64, out=tmp_path / name, engine="here")
-    assert done.page is not None and "<svg" in (tmp_path / name / "figure.svg").read_text()
+    assert done.page is not None and "<svg" in done.figures[name].read_text()
 
 
 def test_real_features_have_the_correlations_we_know(real_data):

@@ -206,7 +206,7 @@ def study(folder: Path, **options: Any) -> Any:
 
 
 def kept(folder: Path) -> dict[str, bytes]:
-    return {name: (folder / name).read_bytes() for name in ("scores.parquet", "figure.svg")}
+    return {name: (folder / name).read_bytes() for name in ("scores.parquet", "figures/thresholds.svg")}
 
 
 @pytest.fixture

@@ -141,7 +141,7 @@ def test_the_tour_tells_a_newcomer_what_this_is(exemplar, tmp_path):
     assert (
         accuracy == sorted(accuracy, reverse=True) and accuracy[0] > 0.8 > 0.05
     )  # hands that vary more are harder to read
-    assert "naming_accuracy" in exemplar("runs", "show", "tour/images", cwd=tmp_path).out
+    assert "accuracy" in exemplar("runs", "show", "tour/images", cwd=tmp_path).out
 
 
 def test_a_tour_into_somebody_elses_folder_is_refused(exemplar, tmp_path):

@@ -332,7 +332,7 @@ def test_built_in_objects_are_not_what_people_saw(work: Path) -> None:
 
 def test_two_populations_differ_where_they_do(work: Path, tmp_path: Path) -> None:
     alike = say("compare", work / "square", work / "again", "--out", tmp_path / "c")
-    assert alike["p"]["accuracy_difference"] > 0.01 and (tmp_path / "c" / "figure.svg").is_file()
+    assert alike["p"]["accuracy_difference"] > 0.01 and (tmp_path / "c" / "figures" / "learning.svg").is_file()
     other = say("compare", work / "square", work / "guesser")
     assert other["p"]["accuracy_difference"] < 0.01 and other["accuracy_difference"]["ci95"][0] > 0
     late = next(row for row in other["rows"] if row["trials"] == "late")
@@ -642,7 +642,7 @@ def test_a_folder_keeps_everything_that_is_printed_and_a_page_of_it(work: Path, 
         "compare": {"learning", "agreement", "subtasks"},
     }
     for name in figures.get(command, {"learning", "subtasks"}):
-        assert (tmp_path / "out" / f"{name}.svg").read_text(encoding="utf-8").startswith("<svg")
+        assert "<svg" in (tmp_path / "out" / "figures" / f"{name}.svg").read_text(encoding="utf-8")
     for name, p in found["p"].items():
         assert name in page and format_p(p).replace("<", "&lt;") in page
     assert page.count("data:image/svg+xml") == len(figures.get(command, {"learning", "subtasks"}))

@@ -173,7 +173,8 @@ def test_its_page_shows_the_figures_of_the_paper(study: Path) -> None:
         "strong",
         "strong-one-shot",
     }
-    assert {path.stem for path in study.glob("*.svg")} == figures  # the encoders have no depth, and nobody is simulated
+    # the encoders have no depth, and nobody is simulated
+    assert {path.stem for path in (study / "figures").glob("*.svg")} == figures
     assert "SIMULATED" not in page and "simulated" not in page and "WHO" not in page
     assert re.search(r"The best model \([^)]+\) is 0\.\d+ from people", page) and "rejected as models of people" in page
 
@@ -202,7 +203,8 @@ def test_runs_that_are_there_already_give_the_same_study(made_up: Path, study: P
     for name in ("mse_n", "p", "accuracy", "consistency"):
         np.testing.assert_allclose(one[name], other[name][rows])
     assert np.isnan(other["one_shot_p"]).all() and not other.tests
-    assert not (tmp_path / "study" / "one-shot.svg").exists() and (tmp_path / "study" / "strong.svg").is_file()
+    figures = {path.stem for path in (tmp_path / "study" / "figures").iterdir()}
+    assert "one-shot" not in figures and "strong" in figures
 
 
 def test_the_public_files_need_nothing_else(made_up: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -214,7 +216,7 @@ def test_the_public_files_need_nothing_else(made_up: Path, tmp_path: Path, monke
     assert found["models"] == 4 and found["participants"] == "people" and Path(found["page"]).is_file()
     arrays = load_study_results(tmp_path / "study")
     assert arrays.encoders == ("efficientnet-lite0/stem", "efficientnet-lite0/head") and len(arrays.tests) == 4
-    assert (tmp_path / "study" / "depth.svg").is_file()
+    assert (tmp_path / "study" / "figures" / "depth.svg").is_file()
 
 
 def test_a_study_that_was_stopped_resumes(

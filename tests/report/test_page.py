@@ -10,6 +10,7 @@ import shutil
 import subprocess
 from html.parser import HTMLParser
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -20,9 +21,9 @@ from exemplar.errors import UserError
 from exemplar.records import Score
 from exemplar.report.figures import plot_scores
 from exemplar.report.how_made import describe_command, how_made, rows_about
-from exemplar.report.page import Chapter, Figure, data_uri, png_width, svg_width, write_page
+from exemplar.report.page import Chapter, Figure, Headline, data_uri, png_size, save_plot, svg_width, write_page
 from exemplar.report.sheets import sheet_png
-from exemplar.report.tables import Cell, ChoiceTable, Table, format_number, score_table
+from exemplar.report.tables import Cell, ChoiceTable, Table, format_number, score_table, wide_table
 from exemplar.runs import open_run
 
 SCORES = [
@@ -69,9 +70,9 @@ def make_page(folder: Path) -> Path:
     )  # fmt: skip
     wide = Table([f"column {k}" for k in range(14)], [[f"quite a long cell {k}" for k in range(14)]] * 3)
     chapters = [
-        Chapter("One", ("A paragraph.",), [Figure("A curve.", svg=plot_scores([1, 2, 3], SCORES[:1] * 3, xlabel="x", ylabel="y"))], SCORES,
+        Chapter("One", ("A paragraph.",), [Figure.of_plot(plot_scores([1, 2, 3], SCORES[:1] * 3, xlabel="x", ylabel="y"), "A curve.", name="curve")], SCORES,
                 "exemplar tour --out tour"),
-        Chapter("Two", figures=[Figure.of_png(sheet(), "A sheet."), Figure.of_plot(plot(), "A plot.", name="line", heading="Of all")],
+        Chapter("Two", figures=[Figure.of_png(sheet(), "A sheet.", name="sheet"), Figure.of_plot(plot(), "A plot.", name="line", heading="Of all")],
                 choices=[choices], tables=[wide], notes=["Few drawings."]),
     ]  # fmt: skip
     made = [("command", "exemplar tour"), ("seed", "0"), ("version", "Exemplar 0.1.0")]
@@ -99,13 +100,14 @@ def test_the_verdict_comes_first_and_how_it_was_made_last(page):
 def test_a_page_needs_nothing_but_itself_and_the_figures_it_links_to(page):
     text = page.read_text(encoding="utf-8")
     beside = [address for address in Text(text).addresses if not address.startswith("data:image/")]
-    assert beside == ["a%20page-figures/line.png", "a%20page-figures/line.svg"]
+    names = ("curve", "sheet", "line")
+    assert beside == [f"a%20page-figures/{name}.{ending}" for name in names for ending in ("png", "svg")]
     assert all((page.parent / link.replace("%20", " ")).is_file() for link in beside)
     assert "@import" not in text and "url(" not in text and "<link" not in text
 
 
 def test_the_old_way_to_call_it_still_works(tmp_path):
-    chapter = Chapter("One", ("A paragraph.",), (Figure("A curve.", svg="<svg/>"),), SCORES, "exemplar tour")
+    chapter = Chapter("One", ("A paragraph.",), (), SCORES, "exemplar tour")
     words = Text(
         write_page(tmp_path / "index.html", "Title", "Lead", [chapter], "Foot").read_text(encoding="utf-8")
     ).words
@@ -122,6 +124,73 @@ def test_a_page_is_written_whole_or_not_at_all(tmp_path):
     with pytest.raises(UserError, match="cannot be written"):
         write_page(tmp_path / "page.html", "Title", "Lead", [Chapter("One", figures=[figure])])
     assert [path.name for path in tmp_path.iterdir()] == ["page-figures"]
+
+
+def test_every_figure_is_there_as_png_and_svg(page):
+    for name in ("curve", "sheet", "line"):
+        png, svg = (page.parent / "a page-figures" / f"{name}.{ending}" for ending in ("png", "svg"))
+        assert png_size(png.read_bytes())[0] > 10 and ElementTree.parse(svg).getroot().tag.endswith("svg")
+
+
+def test_figures_that_a_page_no_longer_shows_are_removed_and_others_stay(tmp_path):
+    one, two = (Figure.of_plot(plot(), "A plot.", name=name) for name in ("one", "two"))
+    path = tmp_path / "index.html"
+    write_page(path, "Title", "Lead", [Chapter("All", figures=[one, two])])
+    mine = tmp_path / "figures" / "mine.svg"
+    mine.write_text("<svg/>")
+    write_page(path, "Title", "Lead", [Chapter("All", figures=[two])])
+    assert {file.name for file in (tmp_path / "figures").iterdir()} == {"two.png", "two.svg", "mine.svg"}
+
+
+@pytest.mark.parametrize("name", ["index.html", "figures/one.svg", "figures/one.png"])
+def test_nothing_is_written_over_a_file_of_somebody_else(tmp_path, name):
+    theirs = tmp_path / name
+    theirs.parent.mkdir(exist_ok=True)
+    theirs.write_bytes(b"theirs")
+    with pytest.raises(UserError, match="was not written by Exemplar"):
+        write_page(
+            tmp_path / "index.html", "T", "L", [Chapter("All", figures=[Figure.of_plot(plot(), "A.", name="one")])]
+        )
+    assert theirs.read_bytes() == b"theirs" and len([p for p in tmp_path.rglob("*") if p.is_file()]) == 1
+
+
+def test_a_figure_kept_in_a_run_is_shown_later_as_it_was(tmp_path):
+    save_plot(plot(), tmp_path, "line")
+    kept = Figure.of_files(tmp_path, "A plot.", name="line")
+    assert kept == Figure.of_plot(plot(), "A plot.", name="line")
+    (tmp_path / "figures" / "line.png").unlink()
+    with pytest.raises(UserError, match=r"line.png is missing"):
+        Figure.of_files(tmp_path, "A plot.", name="line")
+
+
+def test_a_long_page_opens_with_a_figure_numbers_and_contents(tmp_path):
+    opening = Figure.of_plot(plot(), "All of them.", name="plane")
+    chapters = [
+        Chapter("One", headline=Headline(SCORES[0], "of all")),
+        Chapter("Two, and more", headline=Headline(SCORES[2], "of one"), opening=opening),
+    ]
+    text = write_page(tmp_path / "index.html", "Title", "Lead", chapters, contents=True).read_text(encoding="utf-8")
+    words = Text(text).words
+    first, last = words.index("All of them."), words.index("Two, and more")
+    assert words[first:last] == [
+        "All of them.",
+        "PNG",
+        "SVG",
+        "50\u00a0%",
+        "[40, 60]",
+        "of all",
+        "25\u00a0%",
+        "of one",
+        "One",
+    ]
+    assert 'href="#two-and-more"' in text and '<section id="two-and-more">' in text
+
+
+def test_what_a_number_means_stands_beside_its_table(tmp_path):
+    table = wide_table(SCORES, {"accuracy": "right"}, "who", terms={"right": "share of right answers."})
+    assert [[cell.text for cell in row] for row in table.cells] == [["pixels", "0.500"], ["odd <b>", "0.250"]]
+    text = write_page(tmp_path / "p.html", "T", "L", [Chapter("One", tables=[table])]).read_text(encoding="utf-8")
+    assert "<dt>right</dt> <dd>share of right answers.</dd>" in text
 
 
 def test_names_are_text_whatever_is_in_them(tmp_path):
@@ -156,7 +225,7 @@ def test_scores_are_a_sortable_table_with_their_labels():
     ("value", "ci95", "cells"),
     [
         (0.00273, (0.0025, 0.0029), ["0.00273", "[0.00250, 0.00290]"]),
-        (-0.00002, (-0.0004, 0.0003), ["-0.00002", "[-0.00040, 0.00030]"]),
+        (-0.00002, (-0.0004, 0.0003), ["−0.00002", "[−0.00040, 0.00030]"]),
         (0.8, (0.71, 0.88), ["0.800", "[0.710, 0.880]"]),
         (1e-17, (1e-17, 2e-17), ["0.000", "[0.000, 0.000]"]),
     ],
@@ -171,7 +240,7 @@ def test_a_row_has_the_digits_that_its_interval_needs(
 def test_cells_show_a_score_with_its_interval_and_a_missing_one_as_a_dash():
     assert Cell.of(SCORES[0]) == Cell("0.500", 0.5, "[0.400, 0.600]", hint="n = 12", number=True)
     assert Cell.of(None) == Cell("–", number=True) and Cell.of(SCORES[2]).small == ""
-    assert [format_number(value) for value in (0.0, 0.12345, -2.5, 12345.6)] == ["0.000", "0.123", "-2.500", "12,346"]
+    assert [format_number(value) for value in (0.0, 0.12345, -2.5, 12345.6)] == ["0.000", "0.123", "−2.500", "12,346"]
 
 
 def test_only_long_tables_scroll_inside_the_page():
@@ -180,13 +249,10 @@ def test_only_long_tables_scroll_inside_the_page():
 
 def test_pictures_know_how_wide_they_are():
     content = sheet()
-    assert Figure.of_png(content, "").shown_width == Image.open(io.BytesIO(content)).width
-    assert Figure.of_plot(plot(), "", name="a").shown_width == 5 * 96
-    assert (
-        svg_width('<svg height="2pt" width="360pt" viewBox="0 0 1 1">') == 480
-        and svg_width("<svg>") == 0
-        and png_width("") == 0
-    )
+    assert png_size(content) == Image.open(io.BytesIO(content)).size
+    assert Figure.of_png(content, "", name="a").width == Image.open(io.BytesIO(content)).width
+    assert Figure.of_plot(plot(), "", name="a").width == 5 * 96
+    assert svg_width('<svg height="2pt" width="360pt" viewBox="0 0 1 1">') == 480 and svg_width("<svg>") == 0
 
 
 def test_how_a_run_was_made_is_read_from_its_folder(tmp_path, monkeypatch):
@@ -258,7 +324,7 @@ def test_in_a_browser_tables_sort_and_scroll_instead_of_widening_the_page(page, 
     found = browse(page, tmp_path)
     assert found["falling"] == ["1,234", "0.500", "0.250"] and found["rising"] == found["falling"][::-1]  # type: ignore[index]
     assert found["named"] == ["0.250", "1,234", "0.500"]
-    assert found["chosen"] == ["-0.975[0.000, 1.000]"]  # the value, and in small print its interval
+    assert found["chosen"] == ["−0.975[0.000, 1.000]"]  # the value, and in small print its interval
     width, scrolled = found["widths"]  # type: ignore[misc]
     assert scrolled <= width and found["scrolls"] and found["pictures"]
 

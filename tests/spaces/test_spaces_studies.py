@@ -22,7 +22,7 @@ from exemplar.records import Drawings
 from exemplar.results.computing import compute
 from exemplar.results.kept import differences, load_kept
 from exemplar.runs import load_scores, open_run
-from exemplar.spaces.figures import map_png, nearest_sheet, relative_loss
+from exemplar.spaces.figures import nearest_sheet, relative_loss
 from exemplar.spaces.loading import find_space
 from exemplar.spaces.objectives.classifier import Classifier
 from exemplar.spaces.objectives.protonet import ProtoNet
@@ -37,7 +37,6 @@ from exemplar.spaces.studies.naming import (
 )
 from exemplar.spaces.studies.official_runs import BACKGROUND, name_official_runs
 from exemplar.spaces.studies.s17 import hold_out_drawings, load_s17, train_s17
-from exemplar.spaces.tour import flat_map
 from exemplar.spaces.zoo import load_card
 
 
@@ -113,13 +112,6 @@ def test_in_rounds_every_class_takes_part_equally_often(ways, times, rounds, see
     assert 0 <= left < ways
     counts = np.bincount(episodes.ravel(), minlength=n_classes)
     assert counts.max() <= rounds and counts.sum() == n_classes * rounds - left
-
-
-def test_a_flat_map_keeps_the_distances_of_what_is_flat():
-    flat = seeds.rng("flat").normal(size=(9, 2)) * (3, 1)
-    turn = np.linalg.qr(seeds.rng("turn").normal(size=(5, 5)))[0][:2]
-    features = (flat @ turn).astype(np.float32)
-    assert np.allclose(distances(flat_map(features)), distances(flat), atol=1e-5)
 
 
 def test_pixels_are_compared_as_in_the_images_chapter():
@@ -303,17 +295,6 @@ def drawn(concepts: list[str], agent: str = "mapped") -> Drawings:
     return Drawings.of(
         agent=agent, data="d", concept=concepts, exemplar=0, index=np.arange(len(concepts)), seed=0, image=image
     )
-
-
-def test_a_map_puts_drawings_where_they_lie():
-    picture = np.asarray(
-        Image.open(
-            io.BytesIO(map_png(drawn(["a", "b"]), {"one": np.array([[0.0, 0.0], [9.0, 5.0]])}, side=100, thumbnail=20))
-        )
-    )[26:]
-    inked = (picture < 200).any(axis=2)
-    assert inked[10, 10] and inked[85, 85] and not inked[10, 85] and not inked[50, 50]
-    assert (picture[10, 10] != picture[85, 85]).any()  # one colour per character
 
 
 def test_neighbours_of_the_same_character_are_framed():

@@ -11,10 +11,9 @@ from exemplar.attend.studies import STUDIES
 from exemplar.attend.studies.study import StudyRequest
 from exemplar.engine import Backend
 from exemplar.errors import unknown
-from exemplar.files import whole_file
 from exemplar.records import Scores
 from exemplar.report.how_made import how_made
-from exemplar.report.page import Chapter, Figure, write_page
+from exemplar.report.page import Chapter, Figure, figures_folder, save_plot, write_page
 from exemplar.runs import check_run, load_scores, open_run
 
 PAGE = "index.html"
@@ -44,16 +43,12 @@ def run_study(name: str, request: StudyRequest, *, out: Path | str | None, seed:
         if not run.finished:
             scores = study.compute(run, asked, seed)
             run.save(Scores.collect(scores))
-            for title, svg in study.figures(scores).items():
-                with whole_file(folder / f"{title}.svg") as part:
-                    part.write_text(svg, encoding="utf-8")
+            for title, plot in study.figures(scores).items():
+                save_plot(plot, folder, title)
     found = load_scores(folder)
-    shown = {title: folder / f"{title}.svg" for title in study.captions}
-    figures = [
-        Figure(study.captions[title], svg=path.read_text(encoding="utf-8"))
-        for title, path in shown.items()
-        if path.is_file()
-    ]
+    kept = {title: figures_folder(folder / PAGE) / f"{title}.svg" for title in study.captions}
+    shown = {title: path for title, path in kept.items() if path.is_file()}
+    figures = [Figure.of_files(folder, study.captions[title], name=title) for title in shown]
     verdict = study.conclude(found)
     chapters = [Chapter(study.title, (study.text,), figures), Chapter("Every number", scores=found)]
     page = write_page(

@@ -16,14 +16,13 @@ from exemplar.attend.players import Player, play
 from exemplar.attend.rounds import maps_from_rounds
 from exemplar.attend.scoring import score_maps
 from exemplar.attend.tasks import make_task
-from exemplar.files import whole_file
 from exemplar.records import Maps, Scores
-from exemplar.report.figures import render
-from exemplar.report.page import Chapter, Figure
+from exemplar.report.page import Chapter, Figure, save_plot
+from exemplar.report.tables import format_score, wide_table
 from exemplar.rooms import TourChapter
 from exemplar.runs import load_scores, open_run
 
-FIGURE = "side-by-side.png"
+FIGURE = "side-by-side"
 SHOWN = 6
 
 
@@ -60,48 +59,57 @@ def make_tour(folder: Path, seed: int, backend: engine.Backend | None) -> None:
         ours = scored.people.only(names)
         shown = {one.agent: blur(one.only(names).mean_maps) for one in (scored.people, *scored.models)}
         pictures = ours.pictures[[ours.image[ours.rows(code)[0]] for code in range(len(names))]]
-        with whole_file(folder / FIGURE) as part:
-            part.write_bytes(render(plot_side_by_side(pictures, shown, names))["png"])
+        save_plot(plot_side_by_side(pictures, shown, names), folder, FIGURE)
         run.save(Scores.collect(scored.scores))
 
 
 def write_chapter(folder: Path) -> Chapter:
     scores = load_scores(folder)
-    value = {(score.name, score.agent): score.value for score in scores}
-    who = "simulated players"
-    maps = Maps.load(folder)
+    found = {(score.name, score.agent): score for score in scores}
+    who, maps, config = "simulated players", Maps.load(folder), TourConfig()
     assert split_agents(maps)[0].agent == who
     return Chapter(
         "Show what matters",
         (
-            "Which parts of a drawing tell what it is? People are asked in a game: they uncover a drawing with a brush until a "
-            "partner recognizes it. Models are asked by covering parts, by gradients, or, for diffusion models, by where the "
-            "scores with and without the exemplar disagree.",
-            f"Here {TourConfig().participants} simulated players, who like the places where lines end, bend or meet, uncovered "
-            f"characters that the package draws ({len(maps)} rounds in which the partner was right). Two of them agree with a "
-            f"correlation of {value['reliability', who]:.2f} on one drawing, and "
-            f"{value['reliability_between', who]:.2f} across "
-            f"drawings. The ink alone correlates {value['spearman', 'ink']:+.2f} with them, and "
-            f"{value['spearman_after_ink', 'ink']:+.2f} "
-            f"once ink is taken out of both; occlusion of a trained network {value['spearman', 'occlusion']:+.2f} and "
-            f"{value['spearman_after_ink', 'occlusion']:+.2f}.",
+            "Which parts of a drawing tell you what it is? People answer in a game: they uncover a drawing with a "
+            "brush until a "
+            "partner recognizes it. Models answer by having parts covered, or by gradients.",
+            f"Here {config.participants} simulated players, who prefer line ends, corners and crossings, won "
+            f"{len(maps)} rounds. "
+            f"Two players' maps of one drawing correlate at {format_score(found['reliability', who])}, of different "
+            "drawings at "
+            f"{format_score(found['reliability_between', who])}. The network's map correlates with theirs, but no "
+            "more than the "
+            "ink itself does: most of that agreement is that everybody paints where there is ink.",
         ),
         (
-            Figure.of_png(
-                (folder / FIGURE).read_bytes(),
-                "Mean maps over one drawing of each character: red where most matters. Below, a network that "
-                "drawings were covered "
-                "for, and two controls that know nothing: the ink, and noise.",
+            Figure.of_files(
+                folder,
+                "Mean maps over one drawing of each character, a row for whoever made them: dark red matters most, "
+                "white least. "
+                "Occlusion is how much worse a trained network does when a part is covered; ink and random are controls.",
+                name=FIGURE,
+                pixels=True,
             ),
         ),
-        [
-            s
-            for s in scores
-            if s.name in ("reliability", "reliability_between", "spearman", "spearman_after_ink", "gini")
+        tables=[
+            wide_table(
+                scores,
+                {"spearman": "agreement", "spearman_after_ink": "agreement beyond ink", "gini": "Gini coefficient"},
+                "maps by",
+                names={agent: agent for agent in (who, *config.agents)},
+                terms={
+                    "agreement": "rank correlation (Spearman) of a model's map with the players' mean map, averaged over "
+                    "characters. 1 is the same map, 0 is none.",
+                    "agreement beyond ink": "the same after what the ink explains is taken out of both maps.",
+                    "Gini coefficient": "how concentrated a map is: 0 if everything matters alike, 1 if a single point does.",
+                },
+                small="95 % intervals are over characters.",
+            )
         ],
-        "exemplar attend play corners --data glyphs --concepts 10 --out people.npz\n"
+        commands="exemplar attend play corners --data glyphs --concepts 10 --out players.npz\n"
         "exemplar attend maps --agent occlusion --data glyphs --concepts 10 --out occlusion.npz\n"
-        "exemplar attend score people.npz --model occlusion.npz\nexemplar attend agents",
+        "exemplar attend score players.npz --model occlusion.npz",
     )
 
 

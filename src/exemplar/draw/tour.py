@@ -12,11 +12,12 @@ from exemplar.draw.figures.studies import known_sheet
 from exemplar.draw.scores import ScoreConfig
 from exemplar.draw.studies.known_answers import known_agents, score_known
 from exemplar.draw.studies.study import GLYPHS, save_scores
-from exemplar.draw.tasks import SIMULATED, make_task
+from exemplar.draw.tasks import make_task
 from exemplar.files import npz_names, read_npz
 from exemplar.images.catalogue import load
-from exemplar.report.figures import render
+from exemplar.records import Score
 from exemplar.report.page import Chapter, Figure
+from exemplar.report.tables import wide_table
 from exemplar.rooms import TourChapter
 from exemplar.runs import load_scores, open_run
 
@@ -50,8 +51,6 @@ def write_chapter(folder: Path) -> Chapter:
     scores = load_scores(folder)
     found = {(score.name, score.agent): score for score in scores}
     ways = "recognizability_20_way"
-    named = {agent: f"{100 * found[ways, agent].value:.0f} %" for agent in agents}
-    widest = agents[-1]
     plane = plot_plane(
         {agent: found["diversity", agent] for agent in agents}, {agent: found[ways, agent] for agent in agents},
         chance=1 / 20, ylabel="recognizability among 20",
@@ -59,34 +58,57 @@ def write_chapter(folder: Path) -> Chapter:
     return Chapter(
         "Draw another one",
         (
-            "Here is one drawing of a character you have never seen: draw another one. Whoever copies it takes no risk; "
-            "whoever draws anything at all may draw something else. Drawings are scored twice: how much those of a character "
-            "differ from each other (diversity, in SimCLR's space), and how often they are given to their own character among "
-            "twenty (recognizability, in ProtoNet's). Good drawers are far to the right without sinking.",
-            "Scores must be trusted before they say anything new, so here are drawers whose answers are known. Copies of the "
-            f"exemplar do not differ and are always right ({named['copies']}). Drawings of other characters are as well drawn "
-            f"as any and named right by chance ({named['others']}), as is scattered ink ({named['noise']}). And whoever "
-            "redraws a character by its true program moves to the right, then down, the more hands vary: "
-            f"{named[widest]} at the widest.",
-            f"The star stands for the set's own twenty hands, which are simulated: {named[SIMULATED]}. On Omniglot it stands "
-            "for people.",
+            "You are shown one drawing of a new character: draw another one. Copying takes no risk, and drawing anything at "
+            "all may turn into something else. A good drawer moves to the right on the plane at the top without sinking.",
+            "These drawers have known answers, so they test the scores. Copies are always recognized and never "
+            "differ. Redrawing "
+            "a character by its own program moves to the right, and in the end down, as hands vary more. Noise is "
+            "recognized at "
+            f"chance; drawings of other characters fall below it ({_share(found[ways, 'others'])} where chance is 5 "
+            "%), because "
+            "the character they do show is often among the twenty.",
         ),
         (
-            Figure(
-                f"Drawers on the plane, each the mean over {len(arrays['concepts'])} characters; bars are 95 % intervals over "
-                "characters.",
-                svg=render(plane)["svg"].decode(),
-            ),
-            Figure.of_png(
-                render(known_sheet(arrays, n_concepts=2))["png"],
-                "What each of them drew after the exemplar in the frame.",
+            Figure.of_plot(
+                known_sheet(arrays, n_concepts=1),
+                "What each drawer made of the exemplar in the red frame. The number after @ is how much hands vary; 1 "
+                "is as much "
+                "as those of the simulated drawers.",
+                name="known-drawers",
+                pixels=True,
             ),
         ),
-        [score for score in scores if score.name in ("diversity", ways, "originality")],
-        "exemplar draw score simulated --data glyphs\nexemplar draw score path/to/your/drawings --data omniglot\n"
-        "exemplar draw compare simulated copies redraw@0.5 redraw@2 --data glyphs --html comparison.html\n"
-        "exemplar draw study critics-agree --data glyphs",
+        commands="exemplar draw score path/to/your/drawings --data omniglot\n"
+        "exemplar draw compare simulated copies redraw@2 --data glyphs --html comparison.html",
+        tables=[
+            wide_table(
+                scores,
+                {"diversity": "diversity", ways: "recognizability", "originality": "originality"},
+                "drawer",
+                names={agent: agent for agent in agents},
+                terms={
+                    "diversity": "how much the drawings of one character differ: the standard deviation of their SimCLR "
+                    "features, each drawing's divided by their own deviation, averaged over features. 0 if all are the same.",
+                    "recognizability": "share of drawings whose nearest exemplar in ProtoNet's space, among twenty, is their "
+                    "own. Chance is 0.05, the most is 1.",
+                    "originality": "root-mean-square distance from the exemplar over SimCLR's features. 0 for a copy.",
+                },
+                small=f"Means over {len(arrays['concepts'])} characters with 95 % intervals over characters.",
+            )
+        ],
+        opening=Figure.of_plot(
+            plane,
+            "Drawers on the plane. Across: diversity, how much a drawer's drawings of one character differ. Up: "
+            "recognizability, "
+            "the share of them that is recognized among twenty characters (dashed: chance). Bars are 95 % intervals over "
+            f"{len(arrays['concepts'])} characters. The star is the data's own drawers: simulated here, people on Omniglot.",
+            name="plane",
+        ),
     )
+
+
+def _share(score: Score) -> str:
+    return f"{100 * score.value:.0f} %"
 
 
 CHAPTER = TourChapter(make_tour, write_chapter)

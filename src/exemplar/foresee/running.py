@@ -11,11 +11,11 @@ from typing import Any
 from exemplar import engine
 from exemplar.answers import Answer, format_table
 from exemplar.errors import UserError, unknown
-from exemplar.files import whole_file, write_npz
+from exemplar.files import write_npz
 from exemplar.foresee.agents import DEFAULT, find_agent
 from exemplar.foresee.banks import FeatureBank, encode_bank, find_bank
 from exemplar.foresee.evaluating import Evaluated, Recipe, evaluate_tasks
-from exemplar.foresee.figures.run_page import FIGURE, PAGE, plot_run, write_run_page
+from exemplar.foresee.figures.run_page import FIGURE, PAGE, write_run_page
 from exemplar.foresee.graphs import VARIANTS, GraphConfig
 from exemplar.foresee.indicators import WARNED, chosen_measures, sees_scored
 from exemplar.foresee.scores import Correlations, score_measures
@@ -23,6 +23,7 @@ from exemplar.foresee.tasks import TaskConfig, usable_classes
 from exemplar.foresee.user_agents import find_answering
 from exemplar.records import Scores
 from exemplar.report.how_made import how_made
+from exemplar.report.page import figures_folder
 from exemplar.runs import Run, check_run, open_run
 
 TASKS = "tasks.npz"  # every task: classes, performance and measures
@@ -159,8 +160,6 @@ def find_warnings(request: RunRequest, bank: FeatureBank, scored: Correlations, 
 def _write_folder(run: Run, found: Evaluated, scored: Correlations, warnings: tuple[str, ...]) -> None:
     write_npz(run.folder / TASKS, found.arrays())
     run.save(Scores.collect(scored.scores))
-    with whole_file(run.folder / FIGURE) as part:
-        part.write_text(plot_run(found, scored), encoding="utf-8")
     write_run_page(run.folder, found, scored, warnings, how_made([run.folder]))
 
 
@@ -216,6 +215,6 @@ def _answer(
         warnings=warnings,
         folder=folder,
         page=None if folder is None else folder / PAGE,
-        figures={} if folder is None else {"correlations": folder / FIGURE},
+        figures={} if folder is None else {FIGURE: figures_folder(folder / PAGE) / f"{FIGURE}.svg"},
         tasks=found,
     )

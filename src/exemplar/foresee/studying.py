@@ -10,7 +10,6 @@ from typing import Any
 from exemplar.answers import Answer, as_rows, format_table
 from exemplar.engine import Backend
 from exemplar.errors import unknown
-from exemplar.files import whole_file
 from exemplar.foresee.banks import FeatureBank
 from exemplar.foresee.running import BankRequest
 from exemplar.foresee.studies import DESCRIBED
@@ -18,11 +17,11 @@ from exemplar.foresee.studies.by_name import caption_of, compute_study, text_of
 from exemplar.foresee.studies.statements import OURS
 from exemplar.records import Score, Scores
 from exemplar.report.how_made import how_made
-from exemplar.report.page import Chapter, Figure, write_page
+from exemplar.report.page import Chapter, Figure, figures_folder, save_plot, write_page
 from exemplar.report.tables import Table
 from exemplar.runs import check_run, load_scores, open_run
 
-PAGE, FIGURE = "index.html", "figure.svg"
+PAGE, TITLE = "index.html", "Which measures foretell how well a few-shot classifier will do?"
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -45,10 +44,9 @@ def run_study(
     bank = request.find(device)
     with open_run(folder, **about, data={"features": bank.fingerprint}, backend=backend, keep="jobs.sqlite") as run:
         if not run.finished:
-            scores, svg = compute_study(name, run, bank, tasks, seed)
+            scores, plot = compute_study(name, run, bank, tasks, seed)
             run.save(Scores.collect(scores))
-            with whole_file(folder / FIGURE) as part:
-                part.write_text(svg, encoding="utf-8")
+            save_plot(plot, folder, name)
     found = load_scores(folder)
     page = _write_page(folder, name, found, bank)
     values = {
@@ -66,15 +64,17 @@ def run_study(
         warnings=bank.warnings,
         folder=folder,
         page=page,
-        figures={name: folder / FIGURE},
+        figures={name: figures_folder(page) / f"{name}.svg"},
     )
 
 
 def _write_page(folder: Path, name: str, scores: list[Score], bank: FeatureBank) -> Path:
     judged = [score for score in scores if score.name == "holds"]
-    rows = [(score.agent, "holds" if score.value else "does not hold", score.concept) for score in judged]
+    rows = [
+        (score.agent, "holds" if score.value else "does not hold", score.concept.replace("_", " ")) for score in judged
+    ]
     table = [Table(("statement", "here", "judged by"), rows)] if rows else []
-    figure = Figure(caption_of(name), svg=(folder / FIGURE).read_text(encoding="utf-8"))
+    figure = Figure.of_files(folder, caption_of(name), name=name)
     numbers = [score for score in scores if score.name != "holds" and not score.name.startswith("spearman")]
     chapters = [
         Chapter(DESCRIBED[name], (text_of(name),), (figure,), tables=table),
@@ -83,7 +83,7 @@ def _write_page(folder: Path, name: str, scores: list[Score], bank: FeatureBank)
     lead = lead_of(bank)
     return write_page(
         folder / PAGE,
-        "Know how well you will do",
+        TITLE,
         lead,
         chapters,
         verdict=count_statements(judged),

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from exemplar import engine
-from exemplar.files import whole_file
 from exemplar.foresee.banks import encode_bank
 from exemplar.foresee.evaluating import Recipe, evaluate_tasks
 from exemplar.foresee.figures.run_page import FIGURE, plot_run
@@ -14,11 +13,22 @@ from exemplar.foresee.scores import score_measures
 from exemplar.foresee.tasks import TaskConfig
 from exemplar.images.catalogue import load
 from exemplar.records import Scores
-from exemplar.report.page import Chapter, Figure
+from exemplar.report.page import Chapter, Figure, save_plot
+from exemplar.report.tables import Cell, Table, format_percent, format_score, score_words, wide_table
 from exemplar.rooms import TourChapter
 from exemplar.runs import load_scores, open_run
 
 MEASURES = ("lr_loss", "similarity", "confidence", "davies_bouldin", "egv", "margin", "agreement", "loo_ridge")
+ABOUT = {
+    "lr_loss": "training loss of the logistic regression",
+    "similarity": "how much closer drawings are within a character than to the nearest other one",
+    "confidence": "mean of the largest probability of each unlabelled drawing",
+    "davies_bouldin": "how compact and separate the clusters are that are found without labels",
+    "egv": "5th smallest eigenvalue of the graph of nearest neighbours; near 0 if there are 5 clusters",
+    "margin": "mean difference of the two largest probabilities of each unlabelled drawing",
+    "agreement": "how far the classifier and clustering agree on unlabelled drawings",
+    "loo_ridge": "accuracy on labelled drawings, each left out in turn (ridge)",
+}
 
 
 @dataclass(frozen=True)
@@ -42,40 +52,48 @@ def make_tour(folder: Path, seed: int, backend: engine.Backend | None) -> None:
         with engine.one_thread():
             found = evaluate_tasks(bank, tour.task, tour.n_tasks, Recipe(measures=MEASURES), seed=seed)
         scored = score_measures(found, agent="logistic")
-        with whole_file(folder / FIGURE) as part:
-            part.write_text(plot_run(found, scored), encoding="utf-8")
+        save_plot(plot_run(found, scored), folder, FIGURE)
         run.save(Scores.collect(scored.scores))
 
 
 def write_chapter(folder: Path) -> Chapter:
     scores = load_scores(folder)
-    value = {score.name: score.value for score in scores}
+    found = {score.name: score for score in scores}
+    tour = TourConfig()
+    pearson = [replace(found[f"pearson_{name}"], name="pearson", agent=name) for name in MEASURES]
+    table = wide_table(
+        pearson, {"pearson": "correlation"}, "measure", names={name: score_words(name) for name in MEASURES}
+    )
+    rows = [[row[0], ABOUT[name], row[1]] for row, name in zip(table.rows, MEASURES, strict=True)]
     return Chapter(
         "Know how well you will do",
         (
-            "A classifier that was shown two drawings of each of five characters: how well will it do on others? There are too "
-            "few drawings to keep some for a test. But other numbers are there for the asking: how well it fits what "
-            "it was shown, "
-            "how far apart the characters lie, how sure it is of drawings without a label.",
-            f"Over {TourConfig().n_tasks} such tasks {100 * value['accuracy']:.0f} % of drawings were named right, in "
-            "some far fewer. "
-            f"The training loss foretells which (correlation {value['pearson_lr_loss']:+.2f}); how sure it is of "
-            "unlabelled drawings "
-            f"foretells it better (margin: {value['pearson_margin']:+.2f}). Characters are drawn by the package "
-            "itself, and seen as 16 × 16 pixels.",
+            "A classifier was shown two drawings of each of five characters. How well will it do on others? There are too few "
+            "drawings to set some aside for a test, but other numbers cost nothing.",
+            f"Over {tour.n_tasks} such tasks, {format_percent(found['accuracy'])} of the new drawings were named correctly, in "
+            f"some tasks far fewer. The training loss foretells which (correlation {format_score(found['pearson_lr_loss'])}); "
+            "how sure the classifier is of unlabelled drawings foretells it better (margin: "
+            f"{format_score(found['pearson_margin'])}).",
         ),
         (
-            Figure(
-                "Left: correlation of each measure with accuracy, with 95 % intervals over characters; red ones look "
-                "at the unlabelled "
-                "drawings that are scored. Right: the best of them, a dot per task.",
-                svg=(folder / FIGURE).read_text(encoding="utf-8"),
+            Figure.of_files(
+                folder,
+                "Left: Pearson correlation of each measure with accuracy over tasks, 0 if it says nothing and 1 or −1 "
+                "if everything; bars are 95 % intervals over characters, and red "
+                "measures use "
+                "the unlabelled drawings that are scored. Dotted: the most that any measure that does not use them can reach. "
+                "Right: the best measure (across) and accuracy (up), a dot per task.",
+                name=FIGURE,
             ),
         ),
-        [score for score in scores if not score.name.startswith("spearman")],
-        "exemplar foresee check photos\nexemplar foresee run --space protonet-glyphs-s0 --data glyphs --queries 15\n"
-        "exemplar foresee measures",
-    )
+        tables=[
+            Table(
+                ["measure", "what it is", Cell("Pearson correlation", number=True)],
+                rows,
+            )
+        ],
+        commands="exemplar foresee check photos",
+    )  # fmt: skip
 
 
 CHAPTER = TourChapter(make_tour, write_chapter)

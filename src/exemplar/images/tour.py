@@ -1,8 +1,8 @@
-"""The images' part of `exemplar tour`: invented alphabets, hands that vary, and what comparing pixels is worth."""
+"""The images' part of `exemplar tour`: invented characters, hands that vary, and what comparing pixels is worth."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +11,10 @@ import numpy as np
 from exemplar import engine
 from exemplar.images.glyphs import GlyphsConfig, load_glyphs, redraw
 from exemplar.images.studies.naming import NamingConfig, name_by_pixels, sample_naming
-from exemplar.records import Drawings, Predictions
-from exemplar.report.figures import plot_scores
+from exemplar.records import Drawings, Predictions, Score
 from exemplar.report.page import Chapter, Figure
 from exemplar.report.sheets import sheet_png
+from exemplar.report.tables import format_percent, format_score
 from exemplar.rooms import TourChapter
 from exemplar.runs import load_scores, open_run
 
@@ -22,73 +22,60 @@ SPREADS = (0.25, 0.5, 1.0, 2.0)
 
 
 def make_tour(folder: Path, seed: int, backend: engine.Backend | None) -> None:
-    """The images' part of `exemplar tour`: alphabets, drawers at several spreads, and naming by pixels."""
+    """Drawers at several spreads, and naming by pixels."""
     config = NamingConfig(n_tasks=100)
     data = {"glyphs/weak-test": load_glyphs("weak-test").fingerprint}
     with open_run(folder, command="tour images", config=config, seed=seed, data=data, backend=backend) as run:
         if run.finished:
             return
-        run.save(_alphabets(seed))
         run.save(_spreads(seed), "drawings-by-spread")
         run.save(_one_task(config, seed), "drawings-of-a-task")
         name_by_pixels(run, [f"glyphs@{spread}" for spread in SPREADS], config, seed=seed)
 
 
 def write_chapter(folder: Path) -> Chapter:
-    alphabets = Drawings.load(folder)
     spreads = Drawings.load(folder, "drawings-by-spread")
     task = Drawings.load(folder, "drawings-of-a-task")
     answers = Predictions.load(folder)
     answers = answers.subset((answers["agent"] == "pixels on glyphs@1.0") & (answers["task"] == 0))
     scores = load_scores(folder)
-    levels = [float(score.agent.rpartition("@")[2]) for score in scores]
-    default = scores[levels.index(1.0)]
+    by_spread = {score.agent.rpartition("@")[2]: score for score in scores}
     return Chapter(
         "What is seen",
         (
-            "Exemplar draws its own alphabets, so nothing needs a download. A character is a small program of strokes; the "
-            "characters of an alphabet share a vocabulary of strokes, as those of real scripts do.",
-            "The drawers are simulated. Each has a hand: slant, size, pen, and how far each stroke strays. How much hands vary "
-            "is a knob, so that a score can be checked against a known truth.",
-            "The question in its simplest form: you have seen one drawing of each of twenty characters; whose is this new "
-            f"one? An agent that only compares pixels is right {100 * default.value:.0f} % of the time when drawers vary as "
-            "people do. Guessing gives 5 %. How far people and learning machines get beyond that is what the rooms measure.",
+            "Exemplar invents its own alphabets. A character is a short program of strokes that simulated drawers carry out, "
+            "each in a hand of their own; how much hands vary can be set, so that scores can be checked against a known truth.",
+            "The simplest task: you have seen one drawing of each of twenty characters; which one is this new drawing of? "
+            f"Comparing pixels gets {format_percent(by_spread['1.0'])} right when hands vary as much as people's do; "
+            "guessing gets 5 %.",
         ),
         (
             Figure.of_png(
                 _task_sheet(task, answers),
-                "The task: above, twenty characters, each seen once; below, ten new drawings, and under each the character "
-                "that pixels alone chose for it, green where that is right.",
+                "Top two rows: twenty characters, each seen once. Third row: ten new drawings. Bottom row: the "
+                "character chosen "
+                "for each by comparing pixels, framed green where that is right and red where it is wrong.",
+                name="naming-task",
             ),
             Figure.of_png(
-                _alphabet_sheet(alphabets), "Three invented alphabets, every character by the same simulated drawer."
-            ),
-            Figure.of_png(
-                _spread_sheet(spreads),
-                "The same drawing by the same ten hands; from one row to the next hands vary more. People are near 1.",
-            ),
-            Figure(
-                "Naming a new drawing among twenty characters, each seen once, by comparing pixels. Bars are 95 % intervals "
-                "over tasks.",
-                svg=plot_scores(levels, scores, xlabel="how much hands vary", ylabel="named right", chance=1 / 20),
+                _spread_sheet(spreads, by_spread),
+                "One character by the same six simulated drawers; hands vary more from row to row, and people's "
+                "spread is near 1. "
+                "With each row the accuracy of comparing pixels: the share of new drawings given to the right one of twenty "
+                "characters, with its 95 % interval over 100 tasks.",
+                name="spread-of-hands",
             ),
         ),
-        scores,
-        "exemplar data list\nexemplar data sheet glyphs --out sheet.png\nexemplar data show path/to/your/images",
-    )
-
-
-def _alphabets(seed: int) -> Drawings:
-    """One drawing of every character of three alphabets."""
-    data = load_glyphs("all", GlyphsConfig(seed=seed, drawers=1, alphabets=3))
-    return _drawings(data.concept.names, data.images[:, None], "drawer01", seed)
+        beside=True,
+        commands="exemplar data show path/to/your/images",
+    )  # fmt: skip
 
 
 def _spreads(seed: int) -> Drawings:
-    """Three characters, each by ten drawers, at every spread."""
+    """A character by ten drawers, at every spread."""
     config = GlyphsConfig(seed=seed)
-    concepts = load_glyphs("weak-test", GlyphsConfig(seed=seed, drawers=1)).concept.names[1:10:4]
-    tables = [_drawings(concepts, redraw(concepts, 10, config=config, spread=s), f"spread {s}", seed) for s in SPREADS]
+    concepts = load_glyphs("weak-test", GlyphsConfig(seed=seed, drawers=1)).concept.names[1:2]
+    tables = [_drawings(concepts, redraw(concepts, 6, config=config, spread=s), f"spread {s}", seed) for s in SPREADS]
     return Drawings.join(tables)
 
 
@@ -119,29 +106,15 @@ def _task_sheet(drawings: Drawings, answers: Predictions) -> bytes:
     label, predicted = (answers[column].to_numpy()[:10] for column in ("label", "predicted"))
     rows = np.stack([seen[:10], seen[10:20], new[:10], seen[predicted]])
     right = {(3, column): "#2e8b57" if label[column] == predicted[column] else "#c8472b" for column in range(10)}
-    return sheet_png(rows, ["seen once", "", "new", "chosen by pixels"], cell=72, frames=right)
+    return sheet_png(rows, ["seen once", "", "new", "chosen by pixels"], cell=40, frames=right)
 
 
-def _alphabet_sheet(drawings: Drawings) -> bytes:
-    """One alphabet per block, twelve characters per row, on white."""
-    alphabet = drawings["concept"].astype(str).str.partition("/")[0].to_numpy()
-    blocks = []
-    for name in dict.fromkeys(alphabet):
-        images = drawings.image[alphabet == name][:24]
-        images = np.concatenate([images, np.zeros((-len(images) % 12, *images.shape[1:]), np.uint8)])
-        blocks.append((name, images.reshape(-1, 12, *images.shape[1:])))
-    rows = np.concatenate([images for _, images in blocks])
-    labels = [name if row == 0 else "" for name, images in blocks for row in range(len(images))]
-    return sheet_png(rows, labels, cell=64)
-
-
-def _spread_sheet(drawings: Drawings) -> bytes:
-    """Rows: each character at each spread, in the order of the table; columns: drawers."""
+def _spread_sheet(drawings: Drawings, by_spread: Mapping[str, Score]) -> bytes:
+    """Rows: the character at each spread; columns: drawers."""
     n = int(drawings["index"].max()) + 1
     images = drawings.image.reshape(-1, n, *drawings.image.shape[1:])
-    agent, concept = (drawings[key].astype(str).to_numpy()[::n] for key in ("agent", "concept"))
-    order = sorted(range(len(images)), key=lambda row: (list(dict.fromkeys(concept)).index(concept[row]), row))
-    return sheet_png(images[order], [f"{concept[row]}, {agent[row]}" for row in order], cell=64)
+    spread = drawings["agent"].astype(str)[::n].str.removeprefix("spread ")
+    return sheet_png(images, [f"spread {s}: accuracy {format_score(by_spread[s], 3)}" for s in spread], cell=64)
 
 
 CHAPTER = TourChapter(make_tour, write_chapter)

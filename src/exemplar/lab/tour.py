@@ -20,6 +20,7 @@ from exemplar.lab.telling_apart import score_choices, share_of_right
 from exemplar.records import Score, Scores, Trials
 from exemplar.report.page import Chapter, Figure
 from exemplar.report.sheets import sheet_png
+from exemplar.report.tables import format_percent, wide_table
 from exemplar.rooms import TourChapter
 from exemplar.runs import load_scores, open_run
 
@@ -33,7 +34,7 @@ class TourConfig:
     n_bots: int = 4
     learner: str = "prototype"
     judge: str = "guesser"
-    n_shown: int = 8
+    n_shown: int = 3
 
 
 def make_tour(folder: Path, seed: int, backend: engine.Backend | None) -> None:
@@ -58,15 +59,11 @@ def make_tour(folder: Path, seed: int, backend: engine.Backend | None) -> None:
         judged = make_choices(list(read_trials(lab, "turing")))
         experiment = lab.experiments["objects"]
         names = experiment.list_images()
-        rows = [
-            [f"elephant-view{k:03d}.png" for k in range(tour.n_shown)],
-            names[: tour.n_shown],
-            names[100 : 100 + tour.n_shown],
-        ]
-        images = np.stack([[experiment.draw_image(name) for name in row] for row in rows])
-        labels = ["prescreening: an elephant", "the first new object", "the second new object"]
+        elephants = [f"elephant-view{k:03d}.png" for k in range(tour.n_shown)]
+        shown = [*elephants, *names[: tour.n_shown], *names[100 : 100 + tour.n_shown]]
+        images = np.stack([experiment.draw_image(name) for name in shown])
         with whole_file(folder / SHEET) as part:
-            part.write_bytes(sheet_png(images, labels, cell=96, drawn=False))
+            part.write_bytes(sheet_png(images[None], cell=92, drawn=False))
         lab.storage.close()
         run.save(Scores.collect([*_accuracy(trials, tour), *score_choices(judged)]))
 
@@ -79,28 +76,40 @@ def _accuracy(trials: Trials, tour: TourConfig) -> list[Score]:
 
 def write_chapter(folder: Path) -> Chapter:
     scores = list(load_scores(folder))
-    value = {(score.name, score.agent): score.value for score in scores}
     tour = TourConfig()
-    told = [score for score in scores if score.name == "told_apart"]
+    accuracy = next(score for score in scores if score.name == "accuracy" and score.agent == tour.learner)
     return Chapter(
         "People do the tasks",
         (
-            "The same tasks, in a browser: learn new objects by right and wrong, draw a character again, say which of two "
-            "drawings a person made. One command serves them, and what people leave are the tables that models leave.",
-            f"Nobody was here for this tour, so bots took part, as browsers do: {tour.n_bots} of a learner that keeps the "
-            f"mean of what it saw (16 × 16 pixels) were right on {100 * value['accuracy', tour.learner]:.0f} % of 40 trials; "
-            f"as many that guess which drawing is a person's were right on {100 * min(score.value for score in told):.0f} to "
-            f"{100 * max(score.value for score in told):.0f} %. Guessing is 50 % in both.",
+            "The same tasks run in a browser: learn new objects from right and wrong, draw a character again, say which of two "
+            "drawings a person made. One command serves them, and people leave the same tables that models do.",
+            f"Nobody was here for this tour, so bots took part as browsers do. {tour.n_bots} bots that keep the mean of the "
+            f"pixels they saw answered {format_percent(accuracy)} of 40 trials correctly; {tour.n_bots} bots that only guess "
+            "judged drawings. Guessing is 50 % in both, and intervals over so few participants are wide.",
         ),
         (
             Figure.of_png(
                 (folder / SHEET).read_bytes(),
-                "What participants see for a fifth of a second: an elephant, which tells whether somebody is looking at all, "
-                "and two objects that nobody has seen before.",
+                "What participants see for a fifth of a second: three views of an elephant, which show whether "
+                "anybody is paying "
+                "attention, and three of each of two new objects.",
+                name="stimuli",
             ),
         ),
-        scores,
-        "exemplar lab serve\nexemplar lab export objects --out people\nexemplar lab load --participants 50",
+        tables=[
+            wide_table(
+                scores,
+                {"told_apart": "told apart", "d_prime": "d′"},
+                "drawings by",
+                names={score.agent: score.agent for score in scores if score.name == "told_apart"},
+                terms={
+                    "told apart": "share of choices in which the person's drawing was picked out. Guessing is 0.5.",
+                    "d′": "the same in standard deviations of the difference between the two. 0 is guessing.",
+                },
+                small="95 % intervals over participants.",
+            )
+        ],
+        commands="exemplar lab serve\nexemplar lab export objects --out people",
     )
 
 

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from matplotlib.figure import Figure as Plot
+
 from exemplar.files import whole_file
 from exemplar.learn.figures.components import plot_components
 from exemplar.learn.figures.curves import band, plot_learning, plot_tests
@@ -15,6 +17,7 @@ from exemplar.learn.running import LearnerRun, RunConfig
 from exemplar.learn.score_report import ScoreReport
 from exemplar.learn.scores import learning_curve
 from exemplar.records import Scores
+from exemplar.report.figures import as_svg
 from exemplar.report.how_made import how_made
 from exemplar.runs import Run, open_run, plain, write_json
 from exemplar.seeds import digest
@@ -61,18 +64,13 @@ def write_score_report(
             write_json(run.folder / REPORT, plain(dict(values)))
             names = name_sides([side.agent for side in sides], places)
             figures = score_figures(report, names)
-            for name, figure in figures.items():
-                _write(run.folder / f"{name}.svg", figure.svg)
-            first = next(iter(figures.values()), None)
-            if first is not None:
-                _write(run.folder / FIGURE, first.svg)
             write_score_page(run.folder, command, report, figures, names, how_made([run.folder]))
     return folder / PAGE
 
 
-def _write(path: Path, text: str) -> None:
+def _write(path: Path, plot: Plot) -> None:
     with whole_file(path) as part:
-        part.write_text(text, encoding="utf-8")
+        part.write_text(as_svg(plot), encoding="utf-8")
 
 
 def same_content(one: Outcome, other: Outcome) -> bool:

@@ -14,10 +14,11 @@ from exemplar.learn.comparing import compare_outcomes
 from exemplar.learn.experiments import LearnerAnswer
 from exemplar.learn.measures.oneshot import score_points
 from exemplar.learn.outcomes import Outcome, has_experiment, load_outcome, outcome_in
-from exemplar.learn.run_folders import FIGURE, same_content, write_score_report
+from exemplar.learn.run_folders import same_content, write_score_report
 from exemplar.learn.score_report import ScoreReport, as_sentences
 from exemplar.learn.tasks import VARIANTS
 from exemplar.records import Scores, Trials
+from exemplar.report.page import figures_folder
 from exemplar.runs import check_run
 
 Record = Path | str | Outcome | Trials | Answer  # what someone did: where it is kept, or as Python has it
@@ -136,7 +137,7 @@ def find_outcome(record: Record | None, options: ReadOptions) -> Outcome:
 def _answer(
     report: ScoreReport, values: dict[str, Any], folder: Path | None = None, *, head: str = "", page: Path | None = None
 ) -> Answer:
-    figures = {"learning": folder / FIGURE} if folder is not None and (folder / FIGURE).is_file() else {}
+    figures = {} if page is None else {path.stem: path for path in sorted(figures_folder(page).glob("*.svg"))}
     return Answer(
         values=values,
         text=head + report.text(),

@@ -15,13 +15,14 @@ from exemplar.learn.figures.objects import objects_sheet
 from exemplar.learn.measures.curves import repeat
 from exemplar.learn.measures.reading import behaviour_in
 from exemplar.learn.scores import learning_curve, score_accuracy, score_mse
-from exemplar.learn.studies.encoders import LEARNING, ONE_SHOT, PIXELS, WARM_UP, load_subtasks, unpack, views_shown
+from exemplar.learn.studies.encoders import LEARNING, PIXELS, WARM_UP, load_subtasks, unpack, views_shown
 from exemplar.learn.studies.findings import score_variances
 from exemplar.learn.studies.models import Learned, StudyConfig, learn_all
 from exemplar.learn.studies.populations import SIMULATED, Population, as_behaviour
 from exemplar.learn.studies.targets import participants_as_trials
 from exemplar.records import Drawings, Score, Scores, Trials
-from exemplar.report.page import Chapter, Figure
+from exemplar.report.page import Chapter, Figure, Headline
+from exemplar.report.tables import format_percent, wide_table
 from exemplar.rooms import TourChapter
 from exemplar.runs import Run, load_scores, open_run
 
@@ -54,7 +55,7 @@ class TourConfig:
         )
     )
     rule: str = "square"
-    n_shown: int = 3
+    n_shown: int = 2
     n_views: int = 9
 
 
@@ -67,8 +68,7 @@ def make_tour(folder: Path, seed: int, backend: engine.Backend | None) -> None:
         if run.finished:
             return
         learned = learn_all(run, tour.study, seed, one_shot=False)
-        for split in (LEARNING, ONE_SHOT):
-            run.save(views_shown(split, tour.n_shown, tour.n_views), f"drawings-{split}")
+        run.save(views_shown(LEARNING, tour.n_shown, tour.n_views), f"drawings-{LEARNING}")
         run.save(participants_as_trials(tour.study, learned, seed))
         run.save(Scores.collect(_score(run, tour, learned, seed)))
 
@@ -96,43 +96,53 @@ def _score(run: Run, tour: TourConfig, learned: Learned, seed: int) -> list[Scor
 def write_chapter(folder: Path) -> Chapter:
     scores = load_scores(folder)
     curves = read_npz(folder / "curves.npz", **{name: ("f", 2) for name in NAMES})
-    share = {score.name: f"{100 * score.value:.1f} %" for score in scores if score.name.startswith("variance")}
-    overall = {score.agent: f"{100 * score.value:.0f} %" for score in scores if score.name == "accuracy"}
+    of = {(score.name, score.agent): score for score in scores}
+    share = {score.name: format_percent(score) for score in scores if score.name.startswith("variance")}
+    last = f"{LITE0}/head"
     return Chapter(
         "Learn from right and wrong",
         (
-            "Two objects nobody has seen before, two keys, and only right or wrong as a teacher: that is how Lee and DiCarlo "
-            "(2023) had people learn. Every trial shows another view, so what is learned must be the object and not the "
-            "picture. Exemplar makes such objects itself.",
-            "A learning machine here is as simple as can be: an encoder that never changes (a stage of a network trained on "
-            "photographs) and one layer of weights, changed after each trial by a plasticity rule. From pixels next to nothing "
-            f"is learned ({overall[PIXELS]} right, guessing is 50 %), from the network's last features a great deal "
-            f"({overall[f'{LITE0}/head']}). Of the differences in accuracy between encoders and rules, the encoder "
-            f"explains {share['variance_of_encoder']} and the rule {share['variance_of_rule']}.",
-            "No person took part in this page. Its participants are simulated: they learn from those last features by the "
-            "square rule, and guess on one trial in ten. Their answers are kept in the table that people's would be kept "
-            "in, and the score, MSE_n, is asked whom they resemble; the right answer is known.",
+            "Two objects nobody has seen before, two keys, and only right or wrong as a teacher: this is how Lee and DiCarlo "
+            "(2023) had people learn. Every trial shows a new view, so what is learned must be the object, not the picture.",
+            "The learners are as simple as can be: a fixed encoder, here a stage of a network trained on photographs, and one "
+            "layer of weights that a plasticity rule changes after each trial. The encoder explains "
+            f"{share['variance_of_encoder']} of the variance in accuracy between learners, the rule "
+            f"{share['variance_of_rule']}. No person took part: the participants are simulated. They learn from the last "
+            "features by the square rule and guess on one trial in ten, so it is known which learner they resemble.",
         ),
         (
             Figure.of_png(
-                objects_sheet(Drawings.load(folder, f"drawings-{LEARNING}"), ["an object", "another", "a third"]),
-                "Three invented objects, nine views of each: any side, size, place and background.",
+                objects_sheet(Drawings.load(folder, f"drawings-{LEARNING}"), ["an object", "another"]),
+                "Two invented objects, a row each; nine views that differ in pose, size, position and background.",
+                name="objects",
             ),
-            Figure.of_png(
-                objects_sheet(Drawings.load(folder, f"drawings-{ONE_SHOT}"), cell=83),
-                "Learning from one view: left, the view that is learned; beside it what is then asked: shifted, before a "
-                "background, at another size, turned in depth and in the plane, with another contrast, with pixels deleted, "
-                "blurred, with noise.",
-            ),
-            Figure(
-                "How often the answer is right, trial by trial, with the square rule; bands are 95 % intervals over sessions. "
-                "Deeper stages learn faster. Simulated participants learn from the last features, but for their lapses.",
-                svg=plot_curves(curves, NAMES),
+            Figure.of_plot(
+                plot_curves(curves, NAMES),
+                "Share of right answers (up) on each trial (across), with the square rule; dotted: guessing. Bands are 95 % "
+                "intervals over sessions. The later the stage, the faster it learns.",
+                name="learning",
             ),
         ),
-        scores,
-        "exemplar learn run --stage efficientnet-lite0/head --subtasks 6\nexemplar learn agents\n"
-        "exemplar learn objects --objects 4 --out objects\nexemplar learn human\nexemplar learn study --out study",
+        tables=[
+            wide_table(
+                scores,
+                {"accuracy": "accuracy", "root_mse_n": "√MSE_n"},
+                "encoder",
+                names=NAMES,
+                terms={
+                    "accuracy": "share of right answers over all trials. Guessing is 0.5.",
+                    "√MSE_n": "root mean squared distance from the participants' learning curves, less what finite sampling of "
+                    "the model adds; in units of accuracy. Lower is nearer to them.",
+                },
+                small="95 % intervals: of accuracy over sessions, of √MSE_n over sessions of the participants.",
+            )
+        ],
+        commands="exemplar learn run --stage efficientnet-lite0/head --subtasks 6",
+        headline=Headline(
+            of["accuracy", last],
+            "right answers while two new objects are learned from a network's last features; from pixels "
+            f"{100 * of['accuracy', PIXELS].value:.0f} %, guessing 50 %",
+        ),
     )
 
 

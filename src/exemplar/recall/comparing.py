@@ -11,13 +11,11 @@ from exemplar import seeds
 from exemplar.answers import Answer, format_interval, format_table
 from exemplar.errors import UserError
 from exemplar.recall.experiments import read_run
-from exemplar.recall.figures.plots import learners_on_front, plot_forgetting, plot_pareto
-from exemplar.recall.run_folders import ABOUT, COSTS, LEAD, PAGE, write_text
+from exemplar.recall.figures.compare_page import Pair, write_compare_page
+from exemplar.recall.figures.plots import learners_on_front
+from exemplar.recall.run_folders import COSTS, PAGE
 from exemplar.recall.scores import Difference, compare_outcomes
 from exemplar.records import Score, Scores
-from exemplar.report.how_made import how_made
-from exemplar.report.page import Chapter, Figure, write_page
-from exemplar.report.tables import Cell, Table
 from exemplar.runs import load_scores, open_run, read_json, tell_apart
 from exemplar.stats import adjust_p
 
@@ -67,14 +65,19 @@ def compare_runs(folders: Sequence[Path | str], out: Path | str | None) -> Answe
     text = format_table(("first", "second", "accuracy, first − second", "95 %", "p (Holm)"), lines)
     best = ", ".join(name for name, on_front in zip(names, front, strict=True) if on_front)
     text += f"\n\nOn the Pareto front of accuracy, ATM and MACs: {best}."
-    found = [
-        Score.of("accuracy_difference", d.accuracy, agent=f"{names[i]} − {names[j]}")
-        for (i, j), d in zip(pairs, differences, strict=True)
-    ]
+    compared = [
+        Pair(
+            names[i], names[j],
+            Score.of("accuracy_difference", d.accuracy, agent=f"{names[i]} − {names[j]}"),
+            Score.of("cross_entropy_difference", d.cross_entropy, agent=f"{names[i]} − {names[j]}"),
+            float(p),
+        )
+        for (i, j), d, p in zip(pairs, differences, adjusted, strict=True)
+    ]  # fmt: skip
+    found = [pair.accuracy for pair in compared]
     page = None
     if out is not None:
         folder = Path(out).expanduser()
-        by_agent = dict(zip(names, scores, strict=True))
         chance = 1 / read[0][1].shape.n_labels
         data = {str(place): seeds.digest((place / "scores.parquet").read_bytes()) for place in places}
         with open_run(
@@ -82,13 +85,7 @@ def compare_runs(folders: Sequence[Path | str], out: Path | str | None) -> Answe
         ) as run:
             if not run.finished:
                 run.save(Scores.collect(found))
-                figures = {
-                    "forgetting": plot_forgetting(by_agent, chance=chance),
-                    "pareto": plot_pareto(names, accuracy, atm, macs),
-                }
-                for name, svg in figures.items():
-                    write_text(folder / f"{name}.svg", svg)
-                _write(folder, rows, figures, places)
+                write_compare_page(folder, dict(zip(names, scores, strict=True)), macs, compared, chance, places)
         page, values["out"] = folder / PAGE, str(out)
         text += f"\nKept in {folder}."
     return Answer(
@@ -107,50 +104,6 @@ def _row(first: str, second: str, difference: Difference, p: float) -> dict[str,
         "cross_entropy": {"value": nats.value, "ci95": [nats.lo, nats.hi], "n": int(nats.n)},
         "p_cross_entropy": difference.p_cross_entropy,
     }
-
-
-def _write(folder: Path, rows: Sequence[dict[str, Any]], figures: dict[str, str], places: Sequence[Path]) -> None:
-    table = Table(
-        ["first", "second", Cell("difference in accuracy", number=True), Cell("p (Holm)", number=True)],
-        [
-            [
-                row["first"],
-                row["second"],
-                Cell(
-                    f"{row['accuracy']['value']:+.3f}",
-                    row["accuracy"]["value"],
-                    format_interval(tuple(row["accuracy"]["ci95"]), 3),
-                    number=True,
-                ),
-                Cell.of_number(row["p"], f"{row['p']:.4f}"),
-            ]
-            for row in rows
-        ],
-        "first − second, paired by task; p of no difference by flipping the signs of tasks, corrected for all pairs.",
-    )
-    best = max(rows, key=lambda row: abs(row["accuracy"]["value"]))
-    ahead, behind = (
-        (best["first"], best["second"]) if best["accuracy"]["value"] > 0 else (best["second"], best["first"])
-    )
-    shown = [
-        Figure(
-            "Accuracy on the targets of each support set after the last one; 95 % intervals over tasks.",
-            svg=figures["forgetting"],
-        ),
-        Figure(
-            "Accuracy against memory kept and computation; nobody beats the filled ones in all three.",
-            svg=figures["pareto"],
-        ),
-    ]
-    write_page(
-        folder / PAGE,
-        "Learners on the same tasks",
-        LEAD,
-        [Chapter("Differences", (ABOUT,), shown, tables=[table])],
-        "The runs themselves hold every prediction.",
-        verdict=f"The largest difference: {ahead} is {100 * abs(best['accuracy']['value']):.1f} points ahead of {behind}.",
-        made=how_made(list(places)),
-    )
 
 
 def _find(scores: Sequence[Score], name: str) -> Score:

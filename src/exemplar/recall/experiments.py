@@ -15,13 +15,14 @@ from exemplar.recall.agents.sources import AgentSource
 from exemplar.recall.inputs import DataSource, check_fits, check_seen, choose_space, encode_first
 from exemplar.recall.meters.costs import Costs, TrainingCosts, measure_costs, measure_training
 from exemplar.recall.outcomes import Outcome, load_outcome
-from exemplar.recall.run_folders import COSTS, FIGURE, PAGE, SUITE, write_run
+from exemplar.recall.run_folders import COSTS, FORGETTING, PAGE, SUITE, write_run
 from exemplar.recall.running import StreamJob, StreamOptions, do_tasks, gather, make_jobs, show_tasks, task_images
 from exemplar.recall.scores import score_outcome
 from exemplar.recall.strict import LearnerFailed, StrictHost
 from exemplar.recall.suites import Suite, load_suite, make_suite
 from exemplar.recall.task_verbs import check_usable, find_shape, frozen_name
 from exemplar.records import Scores
+from exemplar.report.page import figures_folder
 from exemplar.runs import Run, check_run, describe_run, open_run, read_json
 from exemplar.user_code import is_named, name_of
 
@@ -233,11 +234,12 @@ def _answer(
     gmacs = {"MACs of a task": f"{costs['macs_task'] / 1e6:,.1f} million", "NSS": shape.nss,
              "peak memory": f"{costs['peak_bytes'] / 1e6:.1f} MB"}  # fmt: skip
     text = "\n".join([*ready.notes, "", format_scores(scores), "", format_pairs(gmacs)])
+    page = None if folder is None else folder / PAGE
     if folder is not None:
-        values["out"], text = str(folder), f"{text}\n\nKept in {folder}; its page is {folder / PAGE}."
+        values["out"], text = str(folder), f"{text}\n\nKept in {folder}; its page is {page}."
     return RunAnswer(
         values=values, text=text, scores=Scores.collect(scores), warnings=tuple(warnings), folder=folder, outcome=done,
-        page=None if folder is None else folder / PAGE, figures={} if folder is None else {"forgetting": folder / FIGURE},
+        page=page, figures={} if page is None else {FORGETTING: figures_folder(page) / f"{FORGETTING}.svg"},
     )  # fmt: skip
 
 

@@ -2,33 +2,25 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from exemplar.files import whole_file
 from exemplar.recall.figures.plots import plot_forgetting, plot_memory
+from exemplar.recall.figures.words import FORGETTING_CAPTION, LEAD, TERMS
 from exemplar.recall.meters.costs import Costs, TrainingCosts
 from exemplar.recall.outcomes import Outcome
 from exemplar.records import Score, Scores
 from exemplar.report.how_made import how_made
 from exemplar.report.page import Chapter, Figure, write_page
-from exemplar.report.tables import Cell, Table
+from exemplar.report.tables import Cell, Table, format_percent, score_table, score_words
 from exemplar.runs import Run, plain, write_json
 
 if TYPE_CHECKING:
     from exemplar.recall.experiments import Prepared
 
-SUITE, COSTS, FIGURE, PAGE = "suite.npz", "costs.json", "forgetting.svg", "index.html"
-LEAD = (
-    "Support sets are shown one at a time, and each is gone when the next comes; then targets of all of them are named. What "
-    "the learner keeps between two sets is measured, and so is what it computes."
-)
-ABOUT = (
-    "Accuracy and cross-entropy (nats, over all labels) are means over tasks; sd is over tasks too (ddof = 1). "
-    "Across-task memory (ATM) is the bits kept between sets over the bits of all support images, as float32 and as bytes "
-    "(native); the paper's printed form counts stored vectors. It can only be compared at the same NSS. Backward transfer "
-    "is the accuracy on earlier sets at the end less that right after each: below 0, something was forgotten."
-)
+SUITE, COSTS, PAGE = "suite.npz", "costs.json", "index.html"
+FORGETTING = "forgetting"
 
 
 def write_run(
@@ -48,22 +40,22 @@ def write_run(
         {"costs": plain(costs.json()), "training": plain(None if training is None else vars(training))},
     )
     chance = 1 / ready.suite.shape.n_labels
-    forgetting = plot_forgetting({done.agent: scores}, chance=chance)
-    write_text(run.folder / FIGURE, forgetting)
     shape = ready.suite.shape
     figures = [
-        Figure(
-            "Accuracy on the targets of each support set after the last one; bars are 95 % intervals over tasks.",
-            svg=forgetting,
+        Figure.of_plot(
+            plot_forgetting({done.agent: scores}, chance=chance),
+            FORGETTING_CAPTION,
+            name=FORGETTING,
         ),
-        Figure(
-            "Memory kept after each support set, in bits per bit of all support images (float32), first task.",
-            svg=plot_memory(done.bits[0], shape.nss * shape.ways * shape.shots, ready.source.image_shape),
+        Figure.of_plot(
+            plot_memory(done.bits[0], shape.nss * shape.ways * shape.shots, ready.source.image_shape),
+            "Memory kept after each support set in the first task, as a share of the bits of all support images (float32).",
+            name="memory",
         ),
     ]
     accuracy = next(score for score in scores if score.name == "accuracy")
     verdict = (
-        f"{done.agent} names {100 * accuracy.value:.1f} % of the targets after {shape.nss} support "
+        f"{done.agent} names {format_percent(accuracy)} of the targets correctly after {shape.nss} support "
         f"{'set' if shape.nss == 1 else 'sets'} (chance is {100 * chance:.1f} %)."
     )
     write_page(
@@ -71,13 +63,18 @@ def write_run(
         f"{done.agent} on {ready.suite.data}",
         LEAD,
         [
-            Chapter("What it recalls", (ABOUT,), figures, scores, notes=warnings),
+            Chapter("What it recalls", figures=figures, tables=[_score_table(scores)], notes=warnings),
             Chapter("What it costs", tables=[cost_table(costs, training)]),
         ],
         "Predictions, suite, memory and costs lie beside this page.",
         verdict=verdict,
         made=how_made([run.folder]),
     )
+
+
+def _score_table(scores: Sequence[Score]) -> Table:
+    return replace(score_table(scores), terms={score_words(name): means for name, (_, means) in TERMS.items()
+                                               if any(score.name == name for score in scores)})  # fmt: skip
 
 
 def cost_table(costs: Costs, training: TrainingCosts | None) -> Table:
@@ -96,9 +93,8 @@ def cost_table(costs: Costs, training: TrainingCosts | None) -> Table:
         rows.append(["ATM as the learner declares it", Cell.of_number(costs.declared_atm)])
     if costs.unknown:
         rows.append(["operators without a formula", ", ".join(costs.unknown)])
-    return Table(["what", Cell("how much", number=True)], rows, "Measured on one task; 1 MAC is 2 FLOP.")
-
-
-def write_text(path: Path, text: str) -> None:
-    with whole_file(path) as part:
-        part.write_text(text, encoding="utf-8")
+    return Table(
+        ["what", Cell("how much", number=True)],
+        rows,
+        "Measured on one task. MAC: multiply-accumulate operation, 2 FLOP.",
+    )

@@ -5,16 +5,25 @@ from __future__ import annotations
 from pathlib import Path
 
 from exemplar import engine
-from exemplar.recall.figures.plots import plot_forgetting, plot_pareto
+from exemplar.recall.figures.plots import plot_forgetting
 from exemplar.recall.inputs import DataSource
 from exemplar.recall.studies.comparison import StudyConfig, compute_study
 from exemplar.recall.tasks import TYPES
-from exemplar.report.page import Chapter, Figure
+from exemplar.report.page import Chapter, Figure, Headline
+from exemplar.report.tables import format_percent, wide_table
 from exemplar.rooms import TourChapter
 from exemplar.runs import load_scores, open_run
 
 KIND = "new-classes"
 AGENTS = ("chance", "last-set-only", "protonet", "streaming-lda", "replay-latent-int8", "pretrain-tune")
+NAMES = {
+    "last-set-only": "remembers the last set",
+    "protonet": "ProtoNet",
+    "protonet (joint)": "ProtoNet, all sets at once",
+    "streaming-lda": "streaming LDA",
+    "replay-latent-int8": "replay of 8-bit features",
+    "pretrain-tune": "network tuned on each set",
+}
 CONFIG = StudyConfig(DataSource("glyphs", "weak-test"), AGENTS, (KIND,), n=40, joint=("protonet",))
 
 
@@ -32,31 +41,55 @@ def write_chapter(folder: Path) -> Chapter:
     scores = load_scores(folder)
     of = {(score.name, score.agent): score for score in scores if not score.concept}
     agents = [agent for name, agent in of if name == "accuracy"]
-    accuracy = [of["accuracy", agent] for agent in agents]
-    said = {agent: f"{100 * score.value:.0f} %" for agent, score in zip(agents, accuracy, strict=True)}
-    by_agent = {agent: [score for score in scores if score.agent == agent] for agent in agents if agent != "chance"}
+    by_agent = {
+        NAMES.get(agent, agent): [score for score in scores if score.agent == agent]
+        for agent in agents
+        if agent != "chance"
+    }
     shape = TYPES[KIND]
+    tuned = f"{100 * of['accuracy', 'pretrain-tune'].value:.0f} %"
     return Chapter(
         "Keep what you learned",
         (
-            f"{shape.nss} sets of {shape.ways} new characters, one example of each, one set after the other; when all are "
-            "gone, drawings of all of them must be named. What a learner keeps from one set to the next is measured in bits, "
-            "and nothing else can last: its memory of a set is wiped, and it is rebuilt from what it declared.",
-            f"Running means of an embedding (prototypical networks) name {said['protonet']} of the drawings, as many as "
-            f"when all sets are shown at once. A network that is tuned on each set names {said['pretrain-tune']}: it has "
-            "forgotten the first sets when the last is learned.",
+            f"{shape.nss} sets of {shape.ways} new characters, one example of each, come one after the other. When "
+            "all are gone, "
+            "drawings of all of them must be named. Whatever a learner keeps from one set to the next is measured in bits; "
+            "nothing else lasts, for it is rebuilt from what it declared.",
+            "Prototypical networks, which keep a mean feature per character, name "
+            f"{format_percent(of['accuracy', 'protonet'])} "
+            f"correctly, as many as when all sets are shown at once. A network tuned on each set names {tuned}: by "
+            "the time it has learned the last set, it has forgotten the first.",
         ),
         (
-            Figure("Accuracy on the drawings of each set, after the last set; 95 % intervals over tasks.",
-                   svg=plot_forgetting(by_agent, chance=1 / shape.n_labels)),
-            Figure("Accuracy against memory kept between sets (1 is all images) and multiply-accumulates of a task.",
-                   svg=plot_pareto(agents, accuracy, [of["atm", agent].value for agent in agents],
-                                   [of["macs_task", agent].value for agent in agents])),
+            Figure.of_plot(
+                plot_forgetting(by_agent, chance=1 / shape.n_labels),
+                "Accuracy at the end (up) on the drawings of each set, in the order shown (across); dashed: chance. Bars are "
+                "95 % intervals over tasks. A line that drops to the left has forgotten.",
+                name="forgetting",
+            ),
         ),
-        [score for score in scores if score.name in ("accuracy", "atm", "backward_transfer")],
-        "exemplar recall tasks --data glyphs --type new-classes --n 100 --out suite.npz\nexemplar recall check suite.npz\n"
-        "exemplar recall run --agent protonet --data glyphs --suite suite.npz\nexemplar recall agents",
-    )  # fmt: skip
+        tables=[
+            wide_table(
+                list(of.values()),
+                {"accuracy": "accuracy", "backward_transfer": "backward transfer", "atm": "ATM"},
+                "learner",
+                names={agent: NAMES.get(agent, agent) for agent in agents},
+                terms={
+                    "accuracy": f"share of all drawings named correctly at the end; chance is 1 in {shape.n_labels}.",
+                    "backward transfer": "accuracy on earlier sets at the end less accuracy right after each; below 0 is "
+                    "forgetting.",
+                    "ATM": "across-task memory: bits kept between sets over the bits of all images shown. 1 keeps everything.",
+                },
+                small=f"95 % intervals over {of['accuracy', 'protonet'].n} tasks.",
+            )
+        ],
+        commands="exemplar recall run --agent protonet --data glyphs",
+        headline=Headline(
+            of["accuracy", "protonet"],
+            f"of drawings named after {shape.nss} sets of {shape.ways} characters, each set seen once and gone; by a network "
+            f"tuned on each set {tuned}",
+        ),
+    )
 
 
 CHAPTER = TourChapter(make_tour, write_chapter)

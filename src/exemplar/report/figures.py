@@ -28,22 +28,29 @@ DPI = 160  # of the PNG files
 styled = mpl.rc_context({**STYLE, "legend.frameon": False, "text.parse_math": False})
 
 
+@styled
 def plot_scores(
     x: Sequence[float], scores: Sequence[Score], *, xlabel: str, ylabel: str, chance: float | None = None
-) -> str:
-    """Scores with their intervals over a number, as SVG; `chance` is a dashed line."""
-    with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(5.6, 3.2), layout="constrained")
-        axes = figure.add_subplot()
-        values = [score.value for score in scores]
-        below = [score.value - score.ci95[0] for score in scores]
-        above = [score.ci95[1] - score.value for score in scores]
-        axes.errorbar(x, values, yerr=[below, above], color=ACCENT, marker="o", capsize=4, linewidth=1.8)
-        if chance is not None:
-            axes.axhline(chance, color=QUIET, linestyle="--", linewidth=1)
-            axes.annotate("chance", (min(x), chance), textcoords="offset points", xytext=(0, 4), color=QUIET)
-        axes.set(xlabel=xlabel, ylabel=ylabel, ylim=(0, 1.02))
-        return as_svg(figure)
+) -> Figure:
+    """Scores with their intervals over a number; `chance` is a dashed line."""
+    figure = Figure(figsize=(5.6, 2.8), layout="constrained")
+    axes = figure.add_subplot()
+    values = [score.value for score in scores]
+    below = [score.value - score.ci95[0] for score in scores]
+    above = [score.ci95[1] - score.value for score in scores]
+    axes.errorbar(x, values, yerr=[below, above], color=ACCENT, marker="o", capsize=4, linewidth=1.8)
+    if chance is not None:
+        axes.axhline(chance, color=QUIET, linestyle="--", linewidth=1)
+        axes.annotate("chance", (min(x), chance), textcoords="offset points", xytext=(0, 4), color=QUIET)
+    axes.set(xlabel=xlabel, ylabel=ylabel, ylim=(0, 1.02))
+    return figure
+
+
+def settled(figure: Figure) -> Figure:
+    """With its ticks and layout made: what matplotlib makes late is then in the style of the moment."""
+    with any_script():
+        figure.draw_without_rendering()
+    return figure
 
 
 @contextmanager
@@ -63,6 +70,7 @@ def render(figure: Figure) -> dict[str, bytes]:
         return {"png": buffer.getvalue(), "svg": as_svg(figure).encode()}
 
 
+@styled
 def as_svg(figure: Figure) -> str:
     buffer = io.StringIO()
     figure.savefig(buffer, format="svg", metadata={"Date": None})

@@ -22,7 +22,7 @@ function sortFromHead(head) {
   const first = head.classList.contains("number") ? "descending" : "ascending";
   sortBy(head, now === null ? first : now === "ascending" ? "descending" : "ascending");
 }
-for (const head of document.querySelectorAll("table.sorts thead th:not([data-fixed])")) {
+for (const head of document.querySelectorAll("table.sorts thead th")) {
   head.tabIndex = 0;
   head.addEventListener("click", () => sortFromHead(head));
   head.addEventListener("keydown", event => {
@@ -33,7 +33,8 @@ for (const head of document.querySelectorAll("table.sorts thead th:not([data-fix
 }
 
 // A table whose numbers are chosen: data-values[choice][row][column] is [value, low, high], or null. Bars are shares of the largest.
-const written = value => Math.abs(value) < 1000 ? value.toFixed(3) : Math.round(value).toLocaleString("en");
+const written = value => (Math.abs(value) < 1000 ? value.toFixed(3) : Math.round(value).toLocaleString("en"))
+  .replace(/^-(?=[0.]*$)/, "").replace("-", "−");
 for (const block of document.querySelectorAll(".choices")) {
   const values = JSON.parse(block.dataset.values), table = block.querySelector("table"), rows = table.tBodies[0].rows;
   const choice = block.querySelector("select"), filter = block.querySelector("input");
@@ -63,5 +64,14 @@ for (const block of document.querySelectorAll(".choices")) {
   });
   if (values.length) show(choice.value);
 }
+
+// What scrolls sideways can be scrolled by keys.
+function reachScrolled() {
+  for (const part of document.querySelectorAll(".scroll, .card, pre")) {
+    if (part.scrollWidth > part.clientWidth || part.scrollHeight > part.clientHeight) part.tabIndex = 0;
+    else part.removeAttribute("tabindex");
+  }
+}
+for (const when of ["load", "resize", "toggle"]) addEventListener(when, reachScrolled, true);
 
 addEventListener("beforeprint", () => { for (const part of document.querySelectorAll("details")) part.open = true; });

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from exemplar.records import Score
 
@@ -12,6 +13,10 @@ MISSING = "–"
 MANY_ROWS = 30  # a longer table scrolls inside the page
 
 NARROW = 0.002  # below, three decimals do not show a width
+WRITTEN = {"mse": "MSE", "mse n": "MSE_n", "root mse n": "√MSE_n", "atm": "ATM", "macs": "MACs", "lr": "LR", "sd": "SD",
+           "roc": "ROC", "loo": "leave-one-out", "egv": "eigenvalue",
+           "davies bouldin": "Davies–Bouldin", "d prime": "d′", "left out accuracy": "left-out accuracy", "p": "p",
+           "gini": "Gini coefficient", "pearson": "Pearson", "spearman": "Spearman", "logme": "LogME"}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -36,6 +41,11 @@ class Cell:
         return cls(format_number(score.value), score.value, small, hint=f"n = {score.n:,}", number=True)
 
     @classmethod
+    def of_difference(cls, score: Score) -> Cell:
+        """As `of`, with its sign."""
+        return replace(cls.of(score), text=f"{'+' if score.value > 0 else ''}{format_number(score.value)}")
+
+    @classmethod
     def of_number(cls, value: float, text: str = "") -> Cell:
         """text: how it is written, `format_number` unless given."""
         return cls(text or format_number(value), value, number=True)
@@ -44,12 +54,14 @@ class Cell:
 @dataclass(frozen=True)
 class Table:
     """Sortable by each column. header: names or cells (whose hint explains the column); rows: cells or plain text; small:
-    print under the table; folded: the words to click on before it opens, always open if empty."""
+    print under the table; folded: the words to click on before it opens, always open if empty; terms: column or score → what
+    it means, listed under the table."""
 
     header: Sequence[str | Cell]
     rows: Sequence[Sequence[str | Cell]]
     small: str = ""
     folded: str = ""
+    terms: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def cells(self) -> list[list[Cell]]:
@@ -93,8 +105,12 @@ class ChoiceTable:
 
 
 def score_table(scores: Sequence[Score]) -> Table:
-    """One row per score; a column for whose it is, where any has such a label."""
-    labelled = any(score.label for score in scores)
+    """One row per score; a column for whose it is, where that differs. What all have in common is said once, below."""
+    shared = [kind for kind in ("agent", "space", "variant") if len({getattr(score, kind) for score in scores}) == 1]
+    common = [getattr(scores[0], kind) for kind in shared] if len(scores) > 1 else []
+    blank: dict[str, Any] = dict.fromkeys(shared, "") if len(scores) > 1 else {}
+    whose = [replace(score, **blank) for score in scores]
+    labelled = any(score.label for score in whose)
     header: list[str | Cell] = [
         "score",
         *(["of"] if labelled else []),
@@ -102,15 +118,46 @@ def score_table(scores: Sequence[Score]) -> Table:
     ]
     rows: list[list[str | Cell]] = [
         [
-            score.name.replace("_", " "),
-            *([_whose(score)] if labelled else []),
+            score_words(score.name),
+            *([_whose(label)] if labelled else []),
             Cell.of_number(score.value, format_number(score.value, count_decimals(score))),
             Cell(format_range(score.ci95, count_decimals(score)), _finite(score.ci95[0]), number=True),
             Cell.of_number(score.n, f"{score.n:,}"),
         ]
-        for score in scores
+        for score, label in zip(scores, whose, strict=True)
     ]
-    return Table(header, rows)
+    return Table(header, rows, f"All of {', '.join(filter(None, common))}." if any(common) else "")
+
+
+def wide_table(
+    scores: Sequence[Score],
+    columns: Mapping[str, str],
+    what: str,
+    *,
+    names: Mapping[str, str] | None = None,
+    terms: Mapping[str, str] | None = None,
+    small: str = "",
+) -> Table:
+    """One row per agent, one column per score. columns: score → its head; what: the agents' head; names: agent → what to call
+    it, and which are shown."""
+    found = {(score.agent, score.name): score for score in scores if score.name in columns}
+    agents = list(names or dict.fromkeys(agent for agent, _ in found))
+    rows: list[list[str | Cell]] = [
+        [(names or {}).get(agent, agent), *(Cell.of(found.get((agent, name))) for name in columns)] for agent in agents
+    ]
+    heads: list[str | Cell] = [what, *(Cell(head, number=True) for head in columns.values())]
+    return Table(heads, rows, small, terms=terms or {})
+
+
+def score_words(name: str) -> str:
+    """A score's name as people write it.
+
+    >>> score_words("root_mse_n"), score_words("pearson_lr_loss"), score_words("told_apart")
+    ('√MSE_n', 'Pearson LR loss', 'told apart')
+    """
+    text = name.replace("_", " ")
+    text = text.replace("davies bouldin", WRITTEN["davies bouldin"])
+    return WRITTEN.get(text) or " ".join(WRITTEN.get(word, word) for word in text.split(" "))
 
 
 def _whose(score: Score) -> Cell:
@@ -128,17 +175,38 @@ def as_cell(what: str | Cell) -> Cell:
 def format_number(value: float, decimals: int = 3) -> str:
     """Three decimals unless more are asked for, none from a thousand on, and no minus before a zero.
 
-    >>> format_number(0.12345), format_number(12345.6), format_number(-0.0001)
-    ('0.123', '12,346', '0.000')
+    >>> format_number(0.12345), format_number(12345.6), format_number(-0.0001), format_number(-0.5)
+    ('0.123', '12,346', '0.000', '−0.500')
     """
     text = f"{value:.{decimals}f}" if abs(value) < 1000 else f"{value:,.0f}"
-    return text.lstrip("-") if text.startswith("-") and not text.strip("-0.,") else text
+    return text.lstrip("-") if not text.strip("-0.,") else text.replace("-", "−")
 
 
 def format_range(ci95: tuple[float, float], decimals: int = 3) -> str:
     """An interval; nothing where there is none."""
     low, high = ci95
     return f"[{format_number(low, decimals)}, {format_number(high, decimals)}]" if math.isfinite(low) else ""
+
+
+def format_score(score: Score, decimals: int = 2) -> str:
+    """A score with its interval, as a sentence has it.
+
+    >>> format_score(Score("pearson", -0.359, (-0.457, -0.252), 512))
+    '−0.36 [−0.46, −0.25]'
+    """
+    return f"{format_number(score.value, decimals)} {format_range(score.ci95, decimals)}".rstrip()
+
+
+def format_percent(score: Score) -> str:
+    """A share with its interval, in %.
+
+    >>> format_percent(Score("accuracy", 0.742, (0.668, 0.781), 36))
+    '74 % [67, 78]'
+    """
+    low, high = score.ci95
+    decimals = 1 if 0 < high - low < 0.01 or 0 < score.value < 0.01 or 0.99 < score.value < 1 else 0
+    ends = f" [{100 * low:.{decimals}f}, {100 * high:.{decimals}f}]" if math.isfinite(low) else ""
+    return f"{100 * score.value:.{decimals}f} %{ends}"
 
 
 def count_decimals(score: Score) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,14 +9,11 @@ from typing import Any
 import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
-from PIL import Image, ImageDraw, ImageFont
 
 from exemplar import stats
-from exemplar.records import Drawings, Score
-from exemplar.report.figures import ACCENT, HUES, INK, QUIET, STYLE, as_svg
-from exemplar.report.resizing import resize
+from exemplar.records import Drawings
+from exemplar.report.figures import ACCENT, INK, QUIET, STYLE, as_svg
 from exemplar.report.sheets import sheet_png
 from exemplar.runs import read_json
 
@@ -43,49 +39,6 @@ def nearest_sheet(drawings: Drawings, names: Mapping[str, str]) -> bytes:
     same = (concept == concept[:, :1])[order]
     frames = {(int(row), int(column)): RIGHT if column else INK for row, column in np.argwhere(same)}
     return sheet_png(images, [f"nearest in {names[agent[row, 0]]}" for row in order], cell=62, frames=frames)
-
-
-def map_png(
-    drawings: Drawings, places: Mapping[str, np.ndarray], *, side: int = 560, thumbnail: int = 44, margin: int = 26
-) -> bytes:
-    """Every drawing where it lies, one panel per space, one colour per character. places: panel's title → (n, 2), any scale."""
-    concept = drawings["concept"].astype(str).to_numpy()
-    hue = {name: np.array(to_rgb(HUES[k % len(HUES)])) for k, name in enumerate(dict.fromkeys(concept))}
-    ink = resize(drawings.image, (thumbnail, thumbnail)).astype(np.float64)[..., None] / 255
-    paper = Image.new("RGB", (len(places) * side, side + margin), "white")
-    pen, font = ImageDraw.Draw(paper), ImageFont.load_default(15)
-    for panel, (title, place) in enumerate(places.items()):
-        spread = (place - place.min(axis=0)) / np.ptp(place, axis=0)
-        corner = np.rint(spread * (side - thumbnail - 8) + 4).astype(int)
-        canvas = np.ones((side, side, 3))
-        for (x, y), drawing, name in zip(corner, ink, concept, strict=True):
-            canvas[y : y + thumbnail, x : x + thumbnail] *= 1 - 0.8 * drawing * (
-                1 - hue[name]
-            )  # inks darken each other
-        paper.paste(Image.fromarray(np.rint(255 * canvas).astype(np.uint8)), (panel * side, margin))
-        pen.text((panel * side + 6, 4), title, fill=(90, 90, 96), font=font)
-        if panel:
-            pen.line([(panel * side, margin), (panel * side, side + margin)], fill=(225, 225, 225))
-    buffer = io.BytesIO()
-    paper.save(buffer, "PNG", optimize=True)
-    return buffer.getvalue()
-
-
-def plot_named(scores: Sequence[Score], names: Mapping[str, str], *, xlabel: str, chance: float) -> str:
-    """One line per score, with its interval, as SVG; names: agent → what to call it."""
-    with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(7, 0.55 * len(scores) + 0.9), layout="constrained")
-        axes = figure.add_subplot()
-        for height, score in enumerate(reversed(scores)):
-            axes.plot([0, score.value], [height, height], color="#e3e0d8", linewidth=7, solid_capstyle="butt", zorder=1)
-            reach = [[score.value - score.ci95[0]], [score.ci95[1] - score.value]]
-            axes.errorbar(score.value, height, xerr=reach, color=ACCENT, marker="o", capsize=4, linewidth=1.8)
-        axes.axvline(chance, color=QUIET, linestyle="--", linewidth=1)
-        axes.annotate("chance", (chance, len(scores) - 0.6), textcoords="offset points", xytext=(4, 0), color=QUIET)
-        axes.set(xlabel=xlabel, xlim=(0, 1.02), ylim=(-0.5, len(scores) - 0.3))
-        axes.set_yticks(range(len(scores)), [names[score.agent] for score in reversed(scores)])
-        axes.tick_params(axis="y", length=0)
-        return as_svg(figure)
 
 
 def plot_s17(path: Path) -> str:

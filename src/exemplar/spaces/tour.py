@@ -1,4 +1,4 @@
-"""The spaces' part of `exemplar tour`: the same question asked of pixels, SimCLR and ProtoNet; nearest drawings; a map."""
+"""The spaces' part of `exemplar tour`: the same question asked of pixels, SimCLR and ProtoNet, and nearest drawings."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from pathlib import Path
 import numpy as np
 
 from exemplar import engine, seeds
-from exemplar.files import read_npz, write_npz
 from exemplar.images.catalogue import load
 from exemplar.images.concepts import ConceptSet
 from exemplar.records import Drawings
-from exemplar.report.page import Chapter, Figure
+from exemplar.report.page import Chapter, Figure, Headline
+from exemplar.report.tables import wide_table
 from exemplar.rooms import TourChapter
 from exemplar.runs import load_scores, open_run
-from exemplar.spaces.figures import map_png, nearest_sheet, plot_named
+from exemplar.spaces.figures import nearest_sheet
 from exemplar.spaces.loading import PIXELS
 from exemplar.spaces.studies.naming import (
     WAYS,
@@ -33,12 +33,10 @@ SPACES = {PIXELS: None, "simclr-glyphs-s0": None, "protonet-glyphs-s0": ""}  # n
 
 @dataclass(frozen=True)
 class TourConfig:
-    """n_neighbours: shown of each of n_asked drawings; n_mapped: characters on the map, n_each drawings of each."""
+    """n_neighbours: shown of each of n_asked drawings."""
 
-    n_asked: int = 3
+    n_asked: int = 1
     n_neighbours: int = 9
-    n_mapped: int = 12
-    n_each: int = 10
 
 
 def make_tour(folder: Path, seed: int, backend: engine.Backend | None) -> None:
@@ -53,67 +51,48 @@ def make_tour(folder: Path, seed: int, backend: engine.Backend | None) -> None:
         for space, feature in zip(SPACES, features, strict=True):
             distance, same = distances(feature), seeds.rng("random support", seed)
             values = accuracy_with_random_supports(distance, data.concept.code, WAYS, same)
-            scores.append(mean_score("naming_accuracy", values, space, space))
+            scores.append(mean_score("accuracy", values, space, space))
             nearest = distance[asked].argsort(axis=1, kind="stable")[:, : config.n_neighbours + 1]
             tables.append(_drawings(data, nearest, space, seed))
         run.save(Drawings.join(tables), "drawings-nearest")
-        mapped = data.concept.code == rng.choice(data.n_concepts, config.n_mapped, replace=False)[:, None]
-        shown = np.stack([np.flatnonzero(mine)[: config.n_each] for mine in mapped])  # (characters, each)
-        run.save(_drawings(data, shown, "mapped", seed), "drawings-mapped")
-        places = {s: flat_map(f[shown.ravel()]) for s, f in zip(SPACES, features, strict=True)}
-        write_npz(run.folder / "map.npz", places)
         save_scores(run, scores)
-
-
-def flat_map(features: np.ndarray) -> np.ndarray:
-    """(n, d) → (n, 2) float64: the two directions in which they spread most (principal components), sign fixed."""
-    centred = features.astype(np.float64) - features.mean(axis=0, dtype=np.float64)
-    axes = np.linalg.svd(centred, full_matrices=False)[2][:2]
-    axes *= np.sign(np.take_along_axis(axes, np.abs(axes).argmax(axis=1)[:, None], axis=1))
-    return centred @ axes.T
 
 
 def write_chapter(folder: Path) -> Chapter:
     scores = load_scores(folder)
-    pixels, simclr, protonet = (f"{100 * score.value:.0f} %" for score in scores)
     names = {score.agent: name for score, name in zip(scores, ("pixels", "SimCLR", "ProtoNet"), strict=True)}
-    places = read_npz(folder / "map.npz", **{space: ("f", 2) for space in names})
-    panels = {f"in {names[space]}": place for space, place in places.items() if names[space] != "SimCLR"}
+    pixels, _, protonet = scores
     return Chapter(
         "How it is seen",
         (
-            "Two drawings of a character share hardly a pixel, yet you see at once that they belong together. A space is a "
-            "way to see: a network turns a drawing into a list of numbers, and drawings that mean the same come to lie "
-            "near each other. Exemplar ships trained ones, and every score of a drawing is taken in one of them.",
-            "Two ways of training are compared here. SimCLR never hears which character a drawing is of: it learns to "
-            "recognize a drawing that was distorted. ProtoNet learns from characters: after one drawing of each of "
-            "sixty, it must tell whose a new one is. Neither was trained on the characters on this page.",
-            "The question is the one from above: one drawing seen of each of twenty characters, and a new drawing to "
-            f"name. Whose drawing is nearest? In pixels that is right {pixels} of the time, in SimCLR's space {simclr}, in "
-            f"ProtoNet's {protonet}.",
+            "Two drawings of one character share hardly a pixel, yet you see at once that they belong together. In Exemplar a "
+            "space stands for such a way of seeing: a trained network turns a drawing into a list of numbers, and similar "
+            "drawings come to lie close together. Every score of a drawing is taken in a space that the package ships.",
+            "SimCLR is never told which character a drawing shows: it learns to recognize a drawing after it was distorted. "
+            "ProtoNet is trained on the task above. Neither was trained on the characters on this page.",
         ),
         (
             Figure.of_png(
                 nearest_sheet(Drawings.load(folder, "drawings-nearest"), names),
-                "Three drawings taken at random (black frame), and the nine drawings nearest to each among 1,800 of 90 "
-                "characters; green where it is the same character by another of the simulated drawers.",
-            ),
-            Figure.of_png(
-                map_png(Drawings.load(folder, "drawings-mapped"), panels),
-                "Twelve characters taken at random, ten drawings of each, one colour per character, laid out on the two "
-                "directions in which each space spreads them most. What the pixels mix, ProtoNet gathers; where two "
-                "characters still overlap, a third direction may part them.",
-            ),
-            Figure(
-                "Naming a new drawing among twenty characters, each seen once. Every choice of twenty counts, and every "
-                "drawing is once the one that was seen; bars are 95 % intervals over the 90 characters.",
-                svg=plot_named(scores, names, xlabel="named right", chance=1 / 20),
+                "A drawing chosen at random (black frame) and, to the right, the nine nearest to it among 1,800 drawings of 90 "
+                "characters; a green frame marks the same character by another simulated drawer.",
+                name="nearest-drawings",
             ),
         ),
-        scores,
-        "exemplar spaces list\nexemplar spaces card protonet-glyphs-s0\n"
-        "exemplar spaces encode protonet-glyphs-s0 --data glyphs --out features.npz",
-    )
+        tables=[
+            wide_table(
+                scores, {"accuracy": "accuracy"}, "space", names=names,
+                terms={"accuracy": "as above: share of new drawings named correctly among twenty characters, each seen once. "
+                       "Intervals are over 90 characters."},
+            )
+        ],
+        commands="exemplar spaces encode protonet-glyphs-s0 --data glyphs --out features.npz",
+        headline=Headline(
+            protonet,
+            "of new drawings named correctly in a trained space, each character seen once among twenty; "
+            f"comparing pixels: {100 * pixels.value:.0f} %",
+        ),
+    )  # fmt: skip
 
 
 def _drawings(data: ConceptSet, rows: np.ndarray, agent: str, seed: int) -> Drawings:

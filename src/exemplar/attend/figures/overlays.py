@@ -73,7 +73,7 @@ def plot_side_by_side(pictures: np.ndarray, maps: Mapping[str, np.ndarray], name
                 spine.set_visible(False)
             if row == 0:
                 one.set_title(short_name(names[column]), fontsize=8, pad=3)
-        axes[row][0].set_ylabel(short_name(agent, 22), fontsize=8, rotation=0, ha="right", va="center")
+        axes[row][0].set_ylabel(short_name(agent, 30), fontsize=8, rotation=0, ha="right", va="center")
     return figure
 
 

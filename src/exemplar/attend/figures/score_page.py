@@ -10,9 +10,9 @@ import numpy as np
 from exemplar.attend.figures.overlays import plot_side_by_side, short_name
 from exemplar.attend.figures.plots import plot_agreement, plot_paired, plot_reliability
 from exemplar.attend.measures.blurring import blur
-from exemplar.records import Score
 from exemplar.report.how_made import how_made
 from exemplar.report.page import Chapter, Figure, write_page
+from exemplar.report.tables import format_score
 
 if TYPE_CHECKING:
     from exemplar.attend.scoring import ScoredMaps
@@ -44,12 +44,12 @@ def verdict(scored: ScoredMaps) -> str:
     said = []
     for score in scored.scores:
         if score.name == "reliability":
-            said.append(f"Two participants' maps of one image correlate with r = {_told(score)}.")
+            said.append(f"Two participants' maps of one image correlate at {format_score(score)}.")
     for model in scored.models:
         found = {s.name: s for s in scored.scores if s.agent == model.agent}
         said.append(
-            f"{short_name(model.agent, 40)}: r = {_told(found['spearman'])} with {scored.people.agent}, "
-            f"{_told(found['spearman_after_ink'])} after ink is taken out."
+            f"Maps by {short_name(model.agent, 40)} correlate with theirs at {format_score(found['spearman'])}, and at "
+            f"{format_score(found['spearman_after_ink'])} after ink is taken out."
         )
     return " ".join(said)
 
@@ -106,7 +106,7 @@ def show_agreement(scored: ScoredMaps) -> Chapter:
     )
     figure = Figure.of_plot(
         plot_agreement(scored.scores, ceiling),
-        "Correlation of concepts' mean maps, with 95 % intervals.",
+        "Rank correlation (Spearman) of a model's mean map of each concept with theirs; bars are 95 % intervals over concepts.",
         name="agreement",
     )
     return Chapter(f"Do models agree with {scored.people.agent}?", text, (figure,), scores=kept)
@@ -124,15 +124,12 @@ def show_sparseness(scored: ScoredMaps) -> Chapter:
         score = next(s for s in comparison.scores if s.name == "gini_difference")
         p = comparison.p.get("gini_difference")
         claim = "" if p is None else f" (one-sided permutation test, p = {p:.3g})"
-        said.append(f"{scored.people.agent} less {short_name(model, 40)}: {_told(score)}{claim}.")
+        said.append(
+            f"Gini coefficient of {scored.people.agent} less {short_name(model, 40)}: {format_score(score)}{claim}."
+        )
     text = (
         "The paper says that people's maps are sparser than the model's. A higher Gini coefficient is sparser.",
         *said,
     )
     names = ("gini", "entropy", "half_area", "ink_overlap", "ink_area")
     return Chapter("Who is sparser?", text, figures, scores=[s for s in scored.scores if s.name in names])
-
-
-def _told(score: Score) -> str:
-    ends = "" if np.isnan(score.ci95[0]) else f" [{score.ci95[0]:.2f}, {score.ci95[1]:.2f}]"
-    return f"{score.value:.2f}{ends}"

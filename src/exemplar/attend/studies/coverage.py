@@ -15,7 +15,7 @@ from exemplar.attend.studies.simulated_maps import SIDE, annotate, as_spearman, 
 from exemplar.attend.studies.study import Asked, Study, StudyRequest
 from exemplar.errors import UserError
 from exemplar.records import Score
-from exemplar.report.figures import ACCENT, QUIET, as_svg, styled
+from exemplar.report.figures import ACCENT, QUIET, styled
 from exemplar.runs import Run
 
 RELIABILITIES = (0.0, 0.25, 0.5, 0.9)
@@ -177,7 +177,7 @@ COVERAGE = Study(
     "maps that are equally sparse but for chance, and on maps of people that are sparser.",
     prepare,
     compute,
-    lambda scores: {"coverage": as_svg(plot(scores))},
+    lambda scores: {"coverage": plot(scores)},
     {
         "coverage": "Each interval's coverage, with the 95 % interval of the simulation itself; the dashed line "
         "is what it should be."

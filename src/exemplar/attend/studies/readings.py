@@ -16,7 +16,6 @@ from exemplar.attend.scores import compare_sparseness, score_agreement, score_sp
 from exemplar.attend.studies.diffusion_input import DiffusionInput, prepare
 from exemplar.attend.studies.study import Asked, Study
 from exemplar.records import Score
-from exemplar.report.figures import as_svg
 from exemplar.runs import Run
 
 TIMES = 50
@@ -74,7 +73,7 @@ READINGS = Study(
     "norms of the score's derivative by the exemplar are the variant of the authors' later work.",
     prepare,
     compute,
-    lambda scores: {"readings": as_svg(plot(scores))},
+    lambda scores: {"readings": plot(scores)},
     {
         "readings": "Correlation of concepts' mean maps with those along the trajectory, with 95 % intervals over concepts."
     },

@@ -15,7 +15,7 @@ from exemplar.attend.measures.ranking import correlate_pairs, rank_maps
 from exemplar.attend.studies.diffusion_input import DiffusionInput, prepare
 from exemplar.attend.studies.study import Asked, Study
 from exemplar.records import Score
-from exemplar.report.figures import HUES, QUIET, as_svg, styled
+from exemplar.report.figures import HUES, QUIET, styled
 from exemplar.runs import Run
 
 TIMES = (2, 5, 10, 20, 50, 100, 200)
@@ -87,7 +87,7 @@ STEPS = Study(
     "itself, which is part of what the correlation sees.",
     prepare,
     compute,
-    lambda scores: {"steps": as_svg(plot(scores))},
+    lambda scores: {"steps": plot(scores)},
     {"steps": "Rank correlation with the map of all steps, with 95 % intervals over concepts."},
     conclude,
 )

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from matplotlib.figure import Figure as Plot
+
 from exemplar.records import Score
 from exemplar.runs import Run
 
@@ -37,12 +39,12 @@ class Asked:
 @dataclass(frozen=True, eq=False)
 class Study:
     """title, text: for the page; prepare: refuses what cannot be studied, before anything long begins; compute: its scores;
-    figures: name → SVG, whose captions are `captions`; conclude: what was found, in a sentence."""
+    figures: name → plot, whose captions are `captions`; conclude: what was found, in a sentence."""
 
     title: str
     text: str
     prepare: Callable[[StudyRequest, int], Asked]
     compute: Callable[[Run, Asked, int], list[Score]]
-    figures: Callable[[Sequence[Score]], Mapping[str, str]]
+    figures: Callable[[Sequence[Score]], Mapping[str, Plot]]
     captions: Mapping[str, str]
     conclude: Callable[[Sequence[Score]], str]

@@ -41,7 +41,7 @@ def write_study(
     )
     return write_page(
         folder / "index.html", title, LEAD, [chapter], "The run folder holds every record and score.",
-        verdict=conclude(record), made=[("study", record.name), *how_made([folder])], figures="figures",
+        verdict=conclude(record), made=[("study", record.name), *how_made([folder])],
     )  # fmt: skip
 
 

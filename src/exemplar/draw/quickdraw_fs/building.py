@@ -125,7 +125,8 @@ def write_sheet(path: Path, built: Built, pictures: Sequence[str] = ()) -> Path:
         frames = {(row, 0): "#c8472b" for row in range(len(rows.labels))}
         picture = sheet_png(rows.images, rows.labels, frames=frames)
         caption = "Framed: the exemplar. Then drawings from the nearest to the centre to the farthest."
-        figures[rows.verdict].append(Figure.of_png(picture, caption))
+        name = f"{rows.verdict.replace(' ', '-')}-{len(figures[rows.verdict]) + 1:02d}"
+        figures[rows.verdict].append(Figure.of_png(picture, caption, name=name))
     chapters = [
         Chapter(f"{name.capitalize()}: {counts[name]}", [text], figures[name])
         for name, text in why.items()

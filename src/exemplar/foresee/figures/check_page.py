@@ -10,10 +10,10 @@ import numpy as np
 from matplotlib.figure import Figure as Plot
 
 from exemplar.foresee.photos import Photos, thumbnails
-from exemplar.report.figures import INK, any_script, as_svg, styled
+from exemplar.report.figures import INK, styled
 from exemplar.report.page import Chapter, Figure, write_page
 from exemplar.report.sheets import sheet_png
-from exemplar.report.tables import Cell, Table
+from exemplar.report.tables import Cell, Table, format_percent
 
 if TYPE_CHECKING:
     from exemplar.foresee.checking import Outlook
@@ -23,8 +23,8 @@ N_SHOWN = 8  # photographs of a class
 
 
 @styled
-def plot_confusion(confusion: np.ndarray, names: Sequence[str]) -> str:
-    """Rows: classes; columns: what they will be called. As SVG."""
+def plot_confusion(confusion: np.ndarray, names: Sequence[str]) -> Plot:
+    """Rows: classes; columns: what they will be called."""
     n = len(names)
     side = max(2.6, 0.5 * n + 1.6)
     plot = Plot(figsize=(side + 1.2, side), layout="constrained")
@@ -38,8 +38,7 @@ def plot_confusion(confusion: np.ndarray, names: Sequence[str]) -> str:
     axis.set(xticks=range(n), yticks=range(n), ylabel="class", xlabel="will be called")
     axis.set_xticklabels(names, rotation=40, ha="right")
     axis.set_yticklabels(names)
-    with any_script():
-        return as_svg(plot)
+    return plot
 
 
 def write_check_page(
@@ -47,14 +46,13 @@ def write_check_page(
 ) -> Path:
     task, best = outlook.task, outlook.trusted
     how = (
-        "by the calibrated predictor"
+        "says the calibrated predictor"
         if best.name == "predicted_accuracy"
-        else "from your own labelled photographs, left out in turn"
+        else "judging by your own labelled photographs, left out in turn"
     )
     verdict = (
-        f"About {100 * best.value:.0f} % of new photographs like these will be named right (95 % interval "
-        f"{100 * best.ci95[0]:.0f} to "
-        f"{100 * best.ci95[1]:.0f} %), {how}."
+        f"About {format_percent(best)} of new photographs like these will be named correctly, {how} (brackets: 95 % "
+        "interval)."
     )
     rows = [
         (
@@ -70,14 +68,15 @@ def write_check_page(
         Chapter(
             "What to expect",
             (
-                "“Predicted accuracy” comes from a predictor that was calibrated on other classes; “left out accuracy” is "
+                "“Predicted accuracy” comes from a predictor that was calibrated on other classes; “left-out accuracy” is "
                 "measured on your labelled photographs, one of each class left out in turn and named by a classifier that was "
                 "trained on the others.",
             ),
             (
-                Figure(
-                    "Of each class's photographs (rows), the share expected to be given each name, in %.",
-                    svg=plot_confusion(outlook.confusion, task.names),
+                Figure.of_plot(
+                    plot_confusion(outlook.confusion, task.names),
+                    "Of each class's photographs (rows), how many in a hundred are expected to be given each name (columns).",
+                    name="confusion",
                 ),
             ),
             scores,
@@ -99,7 +98,9 @@ def write_check_page(
         named = [photos.paths[len(task.labels) + row].name for row in outlook.order]
         text = f"These unlabelled photographs stand for many others whose class is uncertain.{after}"
         figure = Figure.of_png(
-            _sheet(photos, len(task.labels) + np.array(outlook.order)), "In this order: " + ", ".join(named) + "."
+            _sheet(photos, len(task.labels) + np.array(outlook.order)),
+            "In this order: " + ", ".join(named) + ".",
+            name="label-next",
         )
         chapters.append(Chapter("Label these next", (text,), (figure,)))
     lead = f"{len(task.labels)} labelled photographs of {task.n_ways} classes, {task.n_queries} unlabelled."
@@ -113,7 +114,7 @@ def _class_sheet(outlook: Outlook, photos: Photos) -> Figure:
     sheet = np.full((len(rows), max(map(len, rows)), *pictures[0].shape[1:]), 255, np.uint8)
     for k, some in enumerate(pictures):
         sheet[k, : len(some)] = some
-    return Figure.of_png(sheet_png(sheet, labels, drawn=False), "A row per class.")
+    return Figure.of_png(sheet_png(sheet, labels, drawn=False), "A row per class.", name="classes")
 
 
 def _sheet(photos: Photos, rows: np.ndarray) -> bytes:

@@ -11,15 +11,16 @@ from exemplar.foresee.indicators import MEASURES
 from exemplar.foresee.labelling import POLICIES
 from exemplar.foresee.studies.curves import Curve
 from exemplar.records import Score
-from exemplar.report.figures import HUES, INK, QUIET, as_svg, styled
+from exemplar.report.figures import HUES, INK, QUIET, styled
+from exemplar.report.tables import score_words
 
 COLOURS = dict(zip(MEASURES, (*HUES, *HUES), strict=False))
 HIDDEN = ("confidence_log",)  # the same curve as confidence, upside down
 
 
 @styled
-def plot_curves(curves: Sequence[Curve]) -> str:
-    """Correlations in the direction a measure was meant to have; below, the accuracies behind them (Figure A1). As SVG."""
+def plot_curves(curves: Sequence[Curve]) -> Plot:
+    """Correlations in the direction a measure was meant to have; below, the accuracies behind them (Figure A1)."""
     plot = Plot(figsize=(3.3 * len(curves) + 2.2, 5.4), layout="constrained")
     axes = plot.subplots(2, len(curves), height_ratios=(2.2, 1), sharex="col", sharey="row", squeeze=False)
     for column, curve in enumerate(curves):
@@ -39,7 +40,7 @@ def plot_curves(curves: Sequence[Curve]) -> str:
                 marker="o",
                 markersize=4,
                 color=COLOURS[name],
-                label=name.replace("_", " "),
+                label=score_words(name),
             )
             top.fill_between(
                 [at for at, _ in known], ends[:, 0], ends[:, 1], color=COLOURS[name], alpha=0.08, linewidth=0
@@ -61,12 +62,12 @@ def plot_curves(curves: Sequence[Curve]) -> str:
         label: handle for axis in axes[0] for handle, label in zip(*axis.get_legend_handles_labels(), strict=True)
     }
     plot.legend(handles.values(), handles.keys(), loc="outside right upper", fontsize=9)
-    return as_svg(plot)
+    return plot
 
 
 @styled
-def plot_rates(found: dict[str, np.ndarray]) -> str:
-    """Each random half: where a threshold was chosen (open) and what it does on the other classes (filled). As SVG."""
+def plot_rates(found: dict[str, np.ndarray]) -> Plot:
+    """Each random half: where a threshold was chosen (open) and what it does on the other classes (filled)."""
     plot = Plot(figsize=(3.1 * max(1, len(found)), 3.1), layout="constrained")
     for axis, (measure, rates) in zip(
         plot.subplots(1, len(found), sharey=True, squeeze=False)[0], found.items(), strict=True
@@ -77,16 +78,14 @@ def plot_rates(found: dict[str, np.ndarray]) -> str:
             axis.plot(*other, "o", color=HUES[0], markersize=5)
         if not len(rates):
             axis.text(0.5, 0.5, "no half has both\nhard and easy tasks", color=QUIET, ha="center", va="center")
-        axis.set(
-            xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), title=measure.replace("_", " "), xlabel="easy tasks called hard"
-        )
+        axis.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), title=score_words(measure), xlabel="easy tasks called hard")
     plot.axes[0].set_ylabel("hard tasks called hard")
-    return as_svg(plot)
+    return plot
 
 
 @styled
-def plot_prediction(scores: Sequence[Score]) -> str:
-    """Errors of predicted accuracy beside those of the mean, and the coverage of intervals. As SVG."""
+def plot_prediction(scores: Sequence[Score]) -> Plot:
+    """Errors of predicted accuracy beside those of the mean, and the coverage of intervals."""
     plot = Plot(figsize=(7.4, 3.0), layout="constrained")
     errors, coverage = plot.subplots(1, 2)
     panels = ((errors, ("absolute_error", "absolute_error_of_the_mean")), (coverage, ("coverage_90",)))
@@ -99,12 +98,12 @@ def plot_prediction(scores: Sequence[Score]) -> str:
     errors.set(ylabel="mean absolute error", ylim=(0, None))
     coverage.axhline(0.9, color=QUIET, linestyle="--", linewidth=1)
     coverage.set(ylabel="coverage of 90 % intervals", ylim=(0.7, 1))
-    return as_svg(plot)
+    return plot
 
 
 @styled
-def plot_labelling(found: dict[str, np.ndarray], budgets: Sequence[int]) -> str:
-    """Accuracy by number of labels: on what remains, and on held-out samples; below, gains over random labels. As SVG."""
+def plot_labelling(found: dict[str, np.ndarray], budgets: Sequence[int]) -> Plot:
+    """Accuracy by number of labels: on what remains, and on held-out samples; below, gains over random labels."""
     plot = Plot(figsize=(8.4, 5.4), layout="constrained")
     axes = plot.subplots(2, 2, sharex=True, sharey="row", height_ratios=(1.4, 1))
     for side, title in enumerate(("samples that remain unlabelled", "held-out samples")):
@@ -122,12 +121,12 @@ def plot_labelling(found: dict[str, np.ndarray], budgets: Sequence[int]) -> str:
     axes[0, 0].set_ylabel("accuracy")
     axes[1, 0].set_ylabel("gain over random")
     axes[0, 0].legend(fontsize=9)
-    return as_svg(plot)
+    return plot
 
 
 @styled
-def plot_choice(scores: Sequence[Score]) -> str:
-    """Share of the error that is left, by penalty; a panel per kind of tasks, a line per set of measures. As SVG."""
+def plot_choice(scores: Sequence[Score]) -> Plot:
+    """Share of the error that is left, by penalty; a panel per kind of tasks, a line per set of measures."""
     cells = list(dict.fromkeys(score.concept for score in scores))
     sets = list(dict.fromkeys(score.agent.split(", penalty ")[0] for score in scores))
     plot = Plot(figsize=(2.5 * len(cells) + 1.6, 3.0), layout="constrained")
@@ -143,12 +142,12 @@ def plot_choice(scores: Sequence[Score]) -> str:
         axis.minorticks_off()
     axes[0].set_ylabel("share of the error left")
     plot.legend(*axes[0].get_legend_handles_labels(), loc="outside right upper", fontsize=9)
-    return as_svg(plot)
+    return plot
 
 
 @styled
-def plot_explanations(scores: Sequence[Score]) -> str:
-    """Each correlation, lead or share as a dot with its interval, in groups by question. As SVG."""
+def plot_explanations(scores: Sequence[Score]) -> Plot:
+    """Each correlation, lead or share as a dot with its interval, in groups by question."""
     groups: dict[str, list[Score]] = {}
     for score in scores:
         groups.setdefault(score.agent, []).append(score)
@@ -163,11 +162,11 @@ def plot_explanations(scores: Sequence[Score]) -> str:
                 axis.plot(score.ci95, (at, at), color=INK, linewidth=1.4)
             axis.plot([score.value], [at], "o", color=HUES[0], markersize=4)
             places.append(at)
-            told.append(", ".join(filter(None, (score.name.replace("_", " "), score.concept, score.variant))))
+            told.append(", ".join(filter(None, (score_words(score.name), score.concept, score.variant))))
         at += 2
     axis.axvline(0, color=QUIET, linewidth=0.8)
     axis.set(yticks=places, yticklabels=told, xlim=(-1.02, 1.02), ylim=(at - 1, -1))
     axis.tick_params(axis="y", labelsize=8)
     for label in axis.get_yticklabels():
         label.set_fontweight("bold" if label.get_text() in groups else "normal")
-    return as_svg(plot)
+    return plot

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from matplotlib.figure import Figure as Plot
+
 from exemplar.errors import UserError
 from exemplar.foresee.banks import FeatureBank
 from exemplar.foresee.figures.studies import (
@@ -30,7 +32,7 @@ from exemplar.foresee.tasks import TaskConfig
 from exemplar.records import Score
 from exemplar.runs import Run
 
-Found = tuple[list[Score], str]  # scores, judged statements first, and the figure
+Found = tuple[list[Score], Plot]  # scores, judged statements first, and the figure
 LEAST_CLASSES = {"thresholds": 10, "prediction": 20, "choice": 12, "explanations": 10}
 CAPTIONS = {
     "choice": "Mean absolute error on classes a ridge was not fitted to, as a share of that of always predicting the mean, by "

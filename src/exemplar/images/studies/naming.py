@@ -71,7 +71,7 @@ def name_by_pixels(run: Run, sources: Sequence[str], config: NamingConfig, *, se
         )
         right = (predicted == label).mean(axis=1)
         accuracy = stats.bootstrap(right, rng=seeds.rng("naming interval", source, seed))
-        scores.append(Score.of("naming_accuracy", accuracy, n=n_tasks, agent=f"pixels on {source}"))
+        scores.append(Score.of("accuracy", accuracy, n=n_tasks, agent=f"pixels on {source}"))
     predictions, table = Predictions.join(parts), Scores.collect(scores)
     run.save(predictions)
     run.save(table)

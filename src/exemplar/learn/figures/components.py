@@ -7,12 +7,12 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from exemplar.learn.figures.subtasks import PAPER
-from exemplar.report.figures import HUES, as_svg
+from exemplar.report.figures import HUES, settled
 
 N_SHOWN = 3
 
 
-def plot_components(features: np.ndarray, subtasks: tuple[str, ...], accuracy: np.ndarray) -> str:
+def plot_components(features: np.ndarray, subtasks: tuple[str, ...], accuracy: np.ndarray) -> Figure:
     """The hardest, the middle and the easiest subtask for a learner. features: (subtasks, objects, images, d); accuracy:
     (subtasks,) of the learner."""
     order = np.argsort(accuracy, kind="stable")
@@ -36,7 +36,7 @@ def plot_components(features: np.ndarray, subtasks: tuple[str, ...], accuracy: n
                 axes.legend(frameon=False, fontsize=7.5, loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=1)
             axes.set_xticks([])
             axes.set_yticks([])
-        return as_svg(figure)
+        return settled(figure)
 
 
 def project(images: np.ndarray) -> np.ndarray:

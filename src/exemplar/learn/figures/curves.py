@@ -9,14 +9,20 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from exemplar.learn.measures.oneshot import Points
-from exemplar.report.figures import ACCENT, INK, QUIET, STYLE, as_svg
+from exemplar.report.figures import ACCENT, INK, QUIET, STYLE, settled
 from exemplar.stats import Estimate
 
 COLOURS = (ACCENT, INK, "#d9a08f")  # the learner, whom it is compared with, and the learner once more
+TRANSFORMATIONS: dict[str, str] = {
+    "inplanetranslation": "shifted (half sides)", "backgrounds": "background (share)", "scale": "size (factor)",
+    "outplanerotation": "turned in depth (°)", "inplanerotation": "turned in the plane (°)",
+    "contrast": "contrast (log$_{10}$)",
+    "delpixels": "pixels deleted (share)", "blur": "blur (sides)", "noise": "noise (s.d.)",
+}  # fmt: skip
 CURVE_HUES = ("#9a9aa2", "#b8860b", "#2e8b57", "#1f5f9e", ACCENT)
 
 
-def plot_learning(curves: Mapping[str, Estimate], *, chance: float, title: str = "") -> str:
+def plot_learning(curves: Mapping[str, Estimate], *, chance: float, title: str = "") -> Figure:
     """Accuracy over trials, each curve (trials,) with its 95 % band. The first trials are where learners differ: log scale."""
     with mpl.rc_context({**STYLE, "figure.facecolor": "white", "axes.titlesize": 10}):
         figure = Figure(figsize=(6.4, 3.8), layout="constrained")
@@ -34,7 +40,7 @@ def plot_learning(curves: Mapping[str, Estimate], *, chance: float, title: str =
         axes.set_xticks(ticks, [str(tick) for tick in ticks])
         axes.minorticks_off()
         axes.legend(frameon=False, loc="lower right", fontsize=9.5)
-        return as_svg(figure)
+        return settled(figure)
 
 
 def band(points: Points) -> Estimate:
@@ -44,7 +50,7 @@ def band(points: Points) -> Estimate:
     return Estimate(points.accuracy, lo, hi, len(points.tests))
 
 
-def plot_tests(tests: Sequence[str], sides: Mapping[str, Estimate], *, chance: float, title: str = "") -> str:
+def plot_tests(tests: Sequence[str], sides: Mapping[str, Estimate], *, chance: float, title: str = "") -> Figure:
     """Accuracy on each test, "scale | 0.5", a panel per transformation; each side (tests,) with its interval."""
     kinds = list(dict.fromkeys(name.split(" | ")[0] for name in tests))
     columns = min(3, len(kinds))
@@ -64,7 +70,7 @@ def plot_tests(tests: Sequence[str], sides: Mapping[str, Estimate], *, chance: f
                     range(len(mine)), value, reach, color=colour, marker="o", markersize=3.5, capsize=2, label=name
                 )
             panel.axhline(chance, color=QUIET, linestyle="--", linewidth=1)
-            panel.set(title=kind, ylim=(0, 1.05), xlim=(-0.4, len(mine) - 0.6))
+            panel.set(title=TRANSFORMATIONS.get(kind, kind), ylim=(0, 1.05), xlim=(-0.4, len(mine) - 0.6))
             panel.set_xticks(range(len(mine)), [f"{float(tests[place].split(' | ')[1]):.3g}" for place in mine])
         figure.suptitle(title or None)  # type: ignore[arg-type]
         for panel in panels[len(kinds) :]:
@@ -73,10 +79,10 @@ def plot_tests(tests: Sequence[str], sides: Mapping[str, Estimate], *, chance: f
             panel.set_ylabel("accuracy")
         handles, labels = panels[0].get_legend_handles_labels()
         figure.legend(handles, labels, frameon=False, loc="outside lower center", ncols=2)
-        return as_svg(figure)
+        return settled(figure)
 
 
-def plot_curves(curves: Mapping[str, np.ndarray], names: Mapping[str, str]) -> str:
+def plot_curves(curves: Mapping[str, np.ndarray], names: Mapping[str, str]) -> Figure:
     """Learning curves with 95 % bands. curves: key → (3, trials) value, lo, hi; names: key → label, in order; the last is
     drawn in ink, dashed.
     """
@@ -95,4 +101,4 @@ def plot_curves(curves: Mapping[str, np.ndarray], names: Mapping[str, str]) -> s
         axes.annotate("guessing", spot, textcoords="offset points", xytext=(3, -3), color=QUIET, fontsize=9)
         axes.set(xlabel="trial", ylabel="share of right answers", ylim=(0.42, 1.0))
         axes.legend(frameon=False, fontsize=9, loc="upper left", bbox_to_anchor=(1.0, 1.0))
-        return as_svg(figure)
+        return settled(figure)

@@ -9,10 +9,10 @@ from matplotlib.ticker import MaxNLocator
 
 from exemplar.learn.figures.subtasks import PAPER
 from exemplar.learn.measures.individuals import Individuals
-from exemplar.report.figures import ACCENT, QUIET, as_svg
+from exemplar.report.figures import ACCENT, QUIET, settled
 
 
-def plot_individuals(individuals: Individuals, model: np.ndarray | None, *, model_name: str = "") -> str:
+def plot_individuals(individuals: Individuals, model: np.ndarray | None, *, model_name: str = "") -> Figure:
     """Left: smoothed learning curves of those who did all subtasks, and the model's. Right: their overall accuracies, ranked,
     with 95 % intervals over subtasks, and the model's as a line. model: (trials,) accuracy, None where there is none.
     """
@@ -44,4 +44,4 @@ def plot_individuals(individuals: Individuals, model: np.ndarray | None, *, mode
         left.legend(frameon=False, loc="lower right", fontsize=9)
         right.set(xlabel="participants, from the lowest to the highest", title="over all trials")
         right.xaxis.set_major_locator(MaxNLocator(integer=True))
-        return as_svg(figure)
+        return settled(figure)

@@ -16,13 +16,13 @@ from exemplar.learn.measures.curves import Repeated
 from exemplar.learn.score_report import ScoreReport, format_p
 from exemplar.learn.scores import learning_curve
 from exemplar.report.page import Chapter, Figure, write_page
-from exemplar.report.tables import Cell, Table, score_table
+from exemplar.report.tables import Cell, Table, format_number, format_percent, format_range, format_score, score_table
 from exemplar.stats import Estimate
 
 PAGE = "index.html"
 TITLES = {
-    "learn score": "A learner beside people",
-    "learn compare": "Two who learned new objects",
+    "learn score": "Learning new objects: {} beside {}",
+    "learn compare": "Learning new objects: {} and {}",
     "learn human": "How people learned new objects",
 }
 LEVEL = 0.05  # below which p is told as a finding
@@ -46,36 +46,40 @@ def score_figures(report: ScoreReport, names: Sequence[str]) -> dict[str, Figure
         first, second = report.curves
         chance = second.curves.chance
         two = len(names) > 1
-        found["learning"] = Figure(
-            _learning_caption(report, names), svg=plot_learning(_curves(report, names), chance=chance, title=title)
-        )
+        curves = plot_learning(_curves(report, names), chance=chance, title=title)
+        found["learning"] = Figure.of_plot(curves, _learning_caption(report, names), name="learning")
         if report.phases:
-            found["levels"] = Figure(
-                "Early and late, on all subtasks and on quarters of them by how hard they are for people; p that people learn "
-                f"as the learner does. {BANDS}",
-                svg=plot_levels(report.phases, (names[0], names[1])),
+            found["levels"] = Figure.of_plot(
+                plot_levels(report.phases, (names[0], names[1])),
+                f"Early and late, on all subtasks and on quarters of them by how hard they are for {names[1]}; p is of the "
+                f"hypothesis that both learn alike. {BANDS}",
+                name="levels",
             )
         if two:
-            found["agreement"] = Figure(
-                f"How hard each subtask is for both. {BANDS}", svg=plot_agreement(first, second, (names[0], names[1]))
+            agreement = plot_agreement(first, second, (names[0], names[1]))
+            found["agreement"] = Figure.of_plot(
+                agreement, f"How hard each subtask is for both. {BANDS}", name="agreement"
             )
-        found["subtasks"] = Figure(
+        found["subtasks"] = Figure.of_plot(
+            plot_subtask_curves(second.curves, chance=chance),
             f"The learning curve of every subtask, {names[-1]}; smoothed for the eye by a moving mean of 5 trials.",
-            svg=plot_subtask_curves(second.curves, chance=chance),
+            name="subtasks",
         )
         if report.individuals is not None:
             model = np.asarray(learning_curve(first).value) if two else None
-            found["individuals"] = Figure(
+            found["individuals"] = Figure.of_plot(
+                plot_individuals(report.individuals, model, model_name=names[0]),
                 "Those who did all subtasks: learning curves smoothed by a state-space model, and overall accuracies with 95 % "
                 "intervals over subtasks." + (" The learner does not lapse here." if two else ""),
-                svg=plot_individuals(report.individuals, model, model_name=names[0]),
+                name="individuals",
             )
     if report.points is not None:
         tests, sides = report.points[0].tests, report.points[: len(names)]
         bands = {name: band(side) for name, side in zip(names, sides, strict=True)}
-        found["one-shot"] = Figure(
+        found["one-shot"] = Figure.of_plot(
+            plot_tests(tests, bands, chance=1 / sides[0].n_choices, title=title),
             f"Accuracy after one view, at each level of each transformation. {BANDS}",
-            svg=plot_tests(tests, bands, chance=1 / sides[0].n_choices, title=title),
+            name="one-shot",
         )
     return found
 
@@ -99,7 +103,7 @@ def write_score_page(
         ),
     ]
     return write_page(
-        folder / PAGE, TITLES[command], LEADS[command].format(*names), chapters,
+        folder / PAGE, TITLES[command].format(*names), LEADS[command].format(*names), chapters,
         "report.json beside this page holds everything it says.", verdict=find_verdict(report, names), made=made,
     )  # fmt: skip
 
@@ -123,7 +127,7 @@ NUMBERS = {
     "many sessions; a random guesser's MSE_n is what any model that learned something must stay below.",
 }
 LEADS = {
-    "learn score": "A learner's sessions against people's, in the same subtasks, scored by the same code.",
+    "learn score": "Sessions of {} against those of {}, in the same subtasks, scored by the same code.",
     "learn compare": "Two records of one experiment, the first of {}, the second of {}: where they differ, with tests.",
     "learn human": "Accuracies, speed, what a perfect model and a guesser would score, and how individuals differ.",
 }
@@ -135,22 +139,22 @@ def find_verdict(report: ScoreReport, names: Sequence[str] = ("The first", "the 
         error, floor, p = report.scores["root_mse_n"], report.scores["root_noise_floor"], report.p["null"]
         told = "is rejected" if p < LEVEL else "is not rejected"
         return (
-            f"The learner is {error.value:.3f} from people in accuracy (√MSE_n; the noise floor is {floor.value:.3f}), and "
-            f"{told} as a model of them ({_say(p)})."
+            f"{names[0]} is {format_score(error, 3)} from {names[1]} in accuracy (√MSE_n; the noise floor is "
+            f"{floor.value:.3f}), and {told} as a model of them ({_say(p)})."
         )
     if "accuracy_difference" in report.scores:
         gap, p = report.scores["accuracy_difference"], report.p["accuracy_difference"]
         if p >= LEVEL:
             return (
                 f"{names[0]} and {names[1]} are not told apart by their accuracy: the first less the second is "
-                f"{gap.value:+.3f} [{gap.ci95[0]:+.3f}, {gap.ci95[1]:+.3f}] ({_say(p)})."
+                f"{format_score(gap, 3)} ({_say(p)})."
             )
         more, ends = ("more", gap.ci95) if gap.value >= 0 else ("less", (-gap.ci95[1], -gap.ci95[0]))
         by = f"by {abs(gap.value):.3f} [{ends[0]:.3f}, {ends[1]:.3f}] ({_say(p)})"
         return f"{names[0]} is {more} accurate than {names[1]}, {by}."
     if "accuracy" in report.scores and "root_mse_n" not in report.scores:
         overall = report.scores["accuracy"]
-        return f"Over all trials {100 * overall.value:.1f} % were right [{overall.ci95[0]:.3f}, {overall.ci95[1]:.3f}]."
+        return f"{format_percent(overall)} of all answers were right."
     return ""
 
 
@@ -221,7 +225,7 @@ def _row_tables(report: ScoreReport) -> list[Table]:
 def _cell(value: Any) -> Cell:
     if isinstance(value, dict):
         lo, hi = value["ci95"]
-        return Cell(f"{value['value']:.3f}", value["value"], f"[{lo:.3f}, {hi:.3f}]", number=True)
+        return Cell(format_number(value["value"]), value["value"], format_range((lo, hi)), number=True)
     if isinstance(value, float):
         return Cell.of_number(value, format_p(value))
     return Cell(str(value))

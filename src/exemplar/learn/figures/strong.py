@@ -10,14 +10,14 @@ from matplotlib.figure import Figure
 
 from exemplar.learn.figures.subtasks import PAPER
 from exemplar.learn.studies.study_results import StudyResults
-from exemplar.report.figures import ACCENT, INK, QUIET, as_svg
+from exemplar.report.figures import ACCENT, INK, QUIET, settled
 
 LEVEL = 0.05
 GROUPS = ("all", "hardest", "hard", "easy", "easiest")
 N_NAMED = 6  # models in a legend
 
 
-def plot_strong_curves(study: StudyResults) -> str:
+def plot_strong_curves(study: StudyResults) -> Figure:
     """Learning curves over subtasks of the strong baseline models, and of people with a 95 % band."""
     people = study.participants
     n = np.broadcast_to(study["people_sessions"], (len(people),))
@@ -39,10 +39,10 @@ def plot_strong_curves(study: StudyResults) -> str:
         axes.set_xticks(ticks, [str(tick) for tick in ticks])
         axes.minorticks_off()
         figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", frameon=False, fontsize=9, ncols=2)
-        return as_svg(figure)
+        return settled(figure)
 
 
-def plot_strong_tests(study: StudyResults, names: Mapping[str, str]) -> str:
+def plot_strong_tests(study: StudyResults, names: Mapping[str, str]) -> Figure:
     """Experiment 2: accuracy over the levels of each transformation, people's bar beside those of the strong models.
 
     names: transformation → what to call it.
@@ -70,7 +70,7 @@ def plot_strong_tests(study: StudyResults, names: Mapping[str, str]) -> str:
         axes.set(ylabel="accuracy after one view", ylim=(0, 1.05))
         axes.set_xticks(x, [names.get(name, name).partition(" (")[0].replace(" in ", "\nin ") for name in kinds])
         figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", frameon=False, fontsize=9, ncols=3)
-        return as_svg(figure)
+        return settled(figure)
 
 
 def within(accuracy: np.ndarray, reach: np.ndarray) -> np.ndarray:
@@ -78,7 +78,7 @@ def within(accuracy: np.ndarray, reach: np.ndarray) -> np.ndarray:
     return np.stack([np.minimum(reach, accuracy), np.minimum(reach, 1 - accuracy)])
 
 
-def plot_model_levels(study: StudyResults) -> str:
+def plot_model_levels(study: StudyResults) -> Figure:
     """Early and late accuracy of every model, over all subtasks and four levels of difficulty for people; strong models marked,
     people as bars, and the share of models rejected at each."""
     levels, p = study["levels"], study["levels_p"]
@@ -113,4 +113,4 @@ def plot_model_levels(study: StudyResults) -> str:
                              ("another model", dict(color="#8aa0bb", marker=".", linestyle=""))):  # fmt: skip
             figure.axes[0].plot([], [], label=label, **style)
         figure.legend(*figure.axes[0].get_legend_handles_labels(), loc="outside lower center", frameon=False, ncols=3)
-        return as_svg(figure)
+        return settled(figure)

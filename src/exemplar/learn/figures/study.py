@@ -13,37 +13,27 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from exemplar.files import whole_file
+from exemplar.learn.figures.curves import TRANSFORMATIONS
 from exemplar.learn.figures.strong import plot_model_levels, plot_strong_curves, plot_strong_tests, within
 from exemplar.learn.studies.study_results import StudyResults, load_populations, load_study_results
-from exemplar.report.figures import ACCENT, INK, QUIET, STYLE, as_svg
+from exemplar.report.figures import ACCENT, INK, QUIET, STYLE, settled
 
 NETWORK_HUES = ("#1f5f9e", "#2e8b57", "#b8860b", "#8e44ad", "#0e8c8c", "#d6438a", "#5a6b1f", "#a0522d")
 N_NAMED = 12  # networks in a legend
 PAPER: Any = {**STYLE, "figure.facecolor": "white", "font.size": 10, "axes.titlesize": 10.5}
 SHADES = "viridis"  # low errors dark
 
-TRANSFORMATIONS: dict[str, str] = {
-    "inplanetranslation": "shifted (half sides)", "backgrounds": "background (share)", "scale": "size (factor)",
-    "outplanerotation": "turned in depth (°)", "inplanerotation": "turned in the plane (°)",
-    "contrast": "contrast (log$_{10}$)",
-    "delpixels": "pixels deleted (share)", "blur": "blur (sides)", "noise": "noise (s.d.)",
-}  # fmt: skip
 
-
-def write_figures(folder: Path) -> dict[str, Path]:
-    """Every figure of a study as SVG into its run folder: name → file."""
+def plot_figures(folder: Path) -> dict[str, Figure]:
+    """Every figure of a study, from its run folder."""
     study = load_study_results(folder)
     figures = {name: plot(study) for name, plot in FIGURES.items() if has_figure(name, study)}
     if study.true is not None:
         figures["confusion"] = plot_confusion(folder)
-    for name, svg in figures.items():
-        with whole_file(folder / f"{name}.svg") as part:
-            part.write_text(svg, encoding="utf-8")
-    return {name: folder / f"{name}.svg" for name in figures}
+    return figures
 
 
-def plot_errors(study: StudyResults) -> str:
+def plot_errors(study: StudyResults) -> Figure:
     """How many models have which √MSE_n, the strong ones shaded, with the noise floor, guessing and the true model."""
     root = np.sqrt(np.maximum(study["mse_n"], 0))
     guess = float(np.sqrt(np.square(study.participants - study.chance).mean()))
@@ -65,10 +55,10 @@ def plot_errors(study: StudyResults) -> str:
             )
         axes.set(xlabel=f"√MSE$_n$ to {study.who}", ylabel="models", xlim=(0, reach))
         figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", frameon=False, fontsize=9, ncols=2)
-        return as_svg(figure)
+        return settled(figure)
 
 
-def plot_matrix(study: StudyResults) -> str:
+def plot_matrix(study: StudyResults) -> Figure:
     """√MSE_n of every encoder (columns, by network and depth) with every rule (rows)."""
     root = np.sqrt(np.maximum(study["mse_n"], 0)).T
     with mpl.rc_context(PAPER):
@@ -88,10 +78,10 @@ def plot_matrix(study: StudyResults) -> str:
         axes.tick_params(length=0)
         axes.spines[:].set_visible(False)
         figure.colorbar(drawn, ax=axes, label="√MSE$_n$", fraction=0.03, pad=0.01)
-        return as_svg(figure)
+        return settled(figure)
 
 
-def plot_depth(study: StudyResults) -> str:
+def plot_depth(study: StudyResults) -> Figure:
     """Accuracy overall and in the first five trials, and √MSE_n, over depth; a band spans the rules."""
     panels = {
         "accuracy over all trials": study["accuracy"],
@@ -114,10 +104,10 @@ def plot_depth(study: StudyResults) -> str:
                 axes.plot(study["depth"][place], table[place].mean(), "s", color=INK, markersize=5, label=name)
             axes.set(title=title, xlabel="depth in the network (0 first, 1 last stage)", xlim=(-0.03, 1.03))
         figure.axes[0].legend(frameon=False, fontsize=9)
-        return as_svg(figure)
+        return settled(figure)
 
 
-def plot_consistency(study: StudyResults) -> str:
+def plot_consistency(study: StudyResults) -> Figure:
     """Accuracy of every model and its consistency with people, in shades of its √MSE_n; a box spans what people would give, had
     they done it all again, on both axes."""
     with mpl.rc_context(PAPER):
@@ -131,10 +121,10 @@ def plot_consistency(study: StudyResults) -> str:
         axes.set(xlabel="accuracy over all trials", ylabel="consistency over subtasks (Spearman)")
         box = f"box: 95 % of repeats of {study.who}" if "people_accuracy" in study else f"dashed: {study.who}"
         axes.set_title(f"{box}; {_marks(study)}", loc="left", color="#555")
-        return as_svg(figure)
+        return settled(figure)
 
 
-def plot_phases(study: StudyResults) -> str:
+def plot_phases(study: StudyResults) -> Figure:
     """Accuracy in the first five and the last six trials of every model."""
     n_trials = study.participants.shape[1]
     with mpl.rc_context(PAPER):
@@ -144,10 +134,10 @@ def plot_phases(study: StudyResults) -> str:
         axes.plot(early, late, marker="P", color=INK, markersize=9, linestyle="")
         axes.set(xlabel="accuracy in trials 1–5", ylabel="accuracy in the last 6 trials")
         axes.set_title(f"cross: {study.who}, who lapse; {_marks(study)}", loc="left", color="#555")
-        return as_svg(figure)
+        return settled(figure)
 
 
-def plot_profile(study: StudyResults) -> str:
+def plot_profile(study: StudyResults) -> Figure:
     """One-shot accuracy at the levels of each transformation: simulated participants, the true model, and the range of all."""
     kind, level = (np.array(column) for column in zip(*(name.split(" | ") for name in study.tests), strict=True))
     models = study["one_shot"].reshape(-1, len(study.tests))
@@ -181,10 +171,10 @@ def plot_profile(study: StudyResults) -> str:
         for axes in panels[len(set(kind.tolist())) :]:
             axes.axis("off")
         figure.legend(handles, labels, frameon=False, loc="outside lower center", fontsize=9, ncols=min(columns, 4))
-        return as_svg(figure)
+        return settled(figure)
 
 
-def plot_experiments(study: StudyResults) -> str:
+def plot_experiments(study: StudyResults) -> Figure:
     """√MSE_n of every model in Experiment 1 and in Experiment 2."""
     first, second = (np.sqrt(np.maximum(study[name], 0)) for name in ("mse_n", "one_shot_mse_n"))
     with mpl.rc_context(PAPER):
@@ -202,10 +192,10 @@ def plot_experiments(study: StudyResults) -> str:
             figure.legend(
                 *axes.get_legend_handles_labels(), loc="outside lower center", frameon=False, fontsize=9, ncols=4
             )
-        return as_svg(figure)
+        return settled(figure)
 
 
-FIGURES: dict[str, Callable[[StudyResults], str]] = {
+FIGURES: dict[str, Callable[[StudyResults], Figure]] = {
     "errors": plot_errors,
     "matrix": plot_matrix,
     "depth": plot_depth,
@@ -230,7 +220,7 @@ def has_figure(name: str, study: StudyResults) -> bool:
     return name not in NEEDS or NEEDS[name](study)
 
 
-def plot_confusion(folder: Path) -> str:
+def plot_confusion(folder: Path) -> Figure:
     """Of simulated populations of each encoder (rows), the share taken for each (columns); one panel per number of sessions."""
     data = load_populations(folder)
     encoders, n_rules = data["encoders"].tolist(), len(data["rules"])
@@ -260,7 +250,7 @@ def plot_confusion(folder: Path) -> str:
             axes.set(xlabel="encoder found", title=f"{size} simulated sessions per subtask")
         figure.axes[0].set_ylabel("true encoder of the population")
         figure.colorbar(drawn, ax=figure.axes, label="share of populations", fraction=0.03, pad=0.01)
-        return as_svg(figure)
+        return settled(figure)
 
 
 def _one(width: float, height: float) -> tuple[Figure, Axes]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from exemplar.learn.figures.study import write_figures
+from exemplar.learn.figures.study import plot_figures
 from exemplar.learn.studies.study_results import load_study_results
 from exemplar.records import Score
 from exemplar.report.how_made import how_made
-from exemplar.report.page import Chapter, Figure, write_page
+from exemplar.report.page import Chapter, Figure, figures_folder, write_page
 from exemplar.runs import load_scores
 
 TITLE = "Which encoders learn new objects, and does the rule matter?"
@@ -47,11 +47,9 @@ CAPTIONS = {
 
 
 def write_study_page(folder: Path) -> tuple[Path, dict[str, Path]]:
-    """`index.html` in a study's run folder, and its figures as SVG beside it: the page, and name → file."""
-    files, scores, who = write_figures(folder), load_scores(folder), load_study_results(folder).who
-    figures = [
-        Figure(CAPTIONS[name].replace("WHO", who), svg=path.read_text(encoding="utf-8")) for name, path in files.items()
-    ]
+    """`index.html` in a study's run folder, and its figures beside it: the page, and name → SVG."""
+    plots, scores, who = plot_figures(folder), load_scores(folder), load_study_results(folder).who
+    figures = [Figure.of_plot(plot, CAPTIONS[name].replace("WHO", who), name=name) for name, plot in plots.items()]
     real = who == "people"
     chapter = Chapter("What was found", (PEOPLE_INTERVALS if real else INTERVALS,), figures, scores)
     page = write_page(
@@ -59,7 +57,7 @@ def write_study_page(folder: Path) -> tuple[Path, dict[str, Path]]:
         "The run folder holds every record, score and figure.",
         verdict=find_verdict(scores), made=how_made([folder]),
     )  # fmt: skip
-    return page, files
+    return page, {name: figures_folder(page) / f"{name}.svg" for name in plots}
 
 
 def find_verdict(scores: Sequence[Score]) -> str:

@@ -9,14 +9,14 @@ from matplotlib.ticker import MaxNLocator
 
 from exemplar.learn.measures.curves import Curves, Repeated
 from exemplar.learn.measures.phases import PhaseDifference
-from exemplar.report.figures import ACCENT, INK, QUIET, STYLE, as_svg
+from exemplar.report.figures import ACCENT, INK, QUIET, STYLE, settled
 
 WINDOW = 5  # trials of the moving mean; for the eye alone, no score uses it
 HIGHLIGHTS = {"hardest": ACCENT, "middle": "#1f5f9e", "easiest": "#2e8b57"}
 PAPER = {**STYLE, "figure.facecolor": "white", "font.size": 10, "axes.titlesize": 10.5}
 
 
-def plot_subtask_curves(curves: Curves, *, chance: float) -> str:
+def plot_subtask_curves(curves: Curves, *, chance: float) -> Figure:
     """The learning curve of every subtask by a moving mean of 5 trials, the hardest, the middle and the easiest highlighted."""
     order = np.argsort(curves.accuracy.mean(axis=1), kind="stable")
     marked = dict(zip((order[0], order[len(order) // 2], order[-1]), HIGHLIGHTS, strict=True))
@@ -38,10 +38,10 @@ def plot_subtask_curves(curves: Curves, *, chance: float) -> str:
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         axes.set_title(f"{len(order)} subtasks", loc="left")
         figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", frameon=False, ncols=1, fontsize=9)
-        return as_svg(figure)
+        return settled(figure)
 
 
-def plot_agreement(first: Repeated, second: Repeated, names: tuple[str, str]) -> str:
+def plot_agreement(first: Repeated, second: Repeated, names: tuple[str, str]) -> Figure:
     """The accuracy of every subtask for one side over that for the other, with 95 % intervals on both axes."""
     value = [side.curves.accuracy.mean(axis=1) for side in (first, second)]
     reach = [1.96 * side.replicates.over_trials().std(axis=0) for side in (first, second)]
@@ -57,10 +57,10 @@ def plot_agreement(first: Repeated, second: Repeated, names: tuple[str, str]) ->
         axes.set(xlabel=f"accuracy, {names[1]}", ylabel=f"accuracy, {names[0]}", xlim=(low, 1.02), ylim=(low, 1.02))
         axes.set_title("one point per subtask; dotted: equally hard", loc="left", color="#555")
         axes.set_aspect("equal")
-        return as_svg(figure)
+        return settled(figure)
 
 
-def plot_levels(rows: list[PhaseDifference], names: tuple[str, str]) -> str:
+def plot_levels(rows: list[PhaseDifference], names: tuple[str, str]) -> Figure:
     """Accuracy early and late on quarters of the subtasks by difficulty, side by side with 95 % intervals."""
     phases = list(dict.fromkeys(row.phase for row in rows))
     with mpl.rc_context(PAPER):
@@ -80,7 +80,7 @@ def plot_levels(rows: list[PhaseDifference], names: tuple[str, str]) -> str:
         panels[0].set_ylabel("accuracy")
         handles, labels = panels[0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside lower center", frameon=False, ncols=2)
-        return as_svg(figure)
+        return settled(figure)
 
 
 def moving_mean(curves: np.ndarray, window: int = WINDOW) -> np.ndarray:

@@ -12,14 +12,14 @@ from matplotlib.ticker import NullLocator
 from exemplar.recall.meters.atm import across_task_memory
 from exemplar.recall.scores import pareto_front
 from exemplar.records import Score
-from exemplar.report.figures import ACCENT, HUES, QUIET, as_svg, styled
+from exemplar.report.figures import ACCENT, HUES, QUIET, styled
 
 MARKS = "osD^vP*X<>hd"
 
 
 @styled
-def plot_forgetting(by_agent: Mapping[str, Sequence[Score]], *, chance: float) -> str:
-    """Accuracy on each support set's targets after the last set, a line per agent, as SVG."""
+def plot_forgetting(by_agent: Mapping[str, Sequence[Score]], *, chance: float) -> Figure:
+    """Accuracy on each support set's targets after the last set, a line per agent."""
     figure = Figure(figsize=(6.4, 3.6 + 0.1 * max(0, len(by_agent) - 6)), layout="constrained")
     axes = figure.add_subplot()
     for k, (agent, scores) in enumerate(by_agent.items()):
@@ -30,29 +30,29 @@ def plot_forgetting(by_agent: Mapping[str, Sequence[Score]], *, chance: float) -
         x = np.arange(1, len(sets) + 1) + 0.012 * (k - len(by_agent) / 2)
         axes.errorbar(x, value, yerr=[value - low, high - value], color=HUES[k % len(HUES)], marker=MARKS[k % len(MARKS)],
                       markersize=5, capsize=2, linewidth=1.4, label=agent)  # fmt: skip
-    axes.axhline(chance, color=QUIET, linestyle="--", linewidth=1)
+    axes.axhline(chance, color=QUIET, linestyle="--", linewidth=1, label="chance")
     n = max(sum(s.name == "accuracy_of_set" for s in scores) for scores in by_agent.values()) or 1
     axes.set(xlabel="support set, in the order shown", ylabel="accuracy at the end", ylim=(0, 1.02), xticks=range(1, n + 1),
              xlim=(0.7, n + 0.3))  # fmt: skip
-    axes.annotate("chance", (0.72, chance), textcoords="offset points", xytext=(0, 3), color=QUIET)
-    if len(by_agent) > 1:
-        figure.legend(loc="outside right upper", fontsize=9)
-    return as_svg(figure)
+    figure.legend(loc="outside right upper", fontsize=9)
+    return figure
 
 
 @styled
-def plot_memory(bits: np.ndarray, n_images: int, image_shape: tuple[int, ...]) -> str:
+def plot_memory(bits: np.ndarray, n_images: int, image_shape: tuple[int, ...]) -> Figure:
     """What was kept after each support set, as a share of the bits of all images."""
     figure = Figure(figsize=(5.0, 2.8), layout="constrained")
     axes = figure.add_subplot()
     share = [across_task_memory(one, n_images, image_shape) for one in bits]
     axes.bar(range(1, len(share) + 1), share, color=ACCENT, width=0.6)
     axes.set(xlabel="after support set", ylabel="memory kept (ATM)", xticks=range(1, len(share) + 1))
-    return as_svg(figure)
+    return figure
 
 
 @styled
-def plot_pareto(agents: Sequence[str], accuracy: Sequence[Score], atm: Sequence[float], macs: Sequence[float]) -> str:
+def plot_pareto(
+    agents: Sequence[str], accuracy: Sequence[Score], atm: Sequence[float], macs: Sequence[float]
+) -> Figure:
     """Accuracy against memory and against computation; learners that nobody beats in all three are filled. Bounds, which are
     shown all sets at once, are no learners that could be beaten."""
     front = learners_on_front(agents, [score.value for score in accuracy], atm, macs)
@@ -71,11 +71,12 @@ def plot_pareto(agents: Sequence[str], accuracy: Sequence[Score], atm: Sequence[
     panels[0].set_xscale("symlog", linthresh=1e-2)
     panels[0].axvline(1, color=QUIET, linestyle="--", linewidth=1)
     panels[0].set_xlabel("across-task memory (ATM, float32; 1 is all images)")
-    _ticks(panels[0], [value for value in (0, 0.01, 0.1, 1, 10, 100) if value <= 3 * max(*atm, 1)], "{:g}")
+    _ticks(panels[0], atm, [value for value in (0, 0.01, 0.1, 1, 10, 100) if value <= 3 * max(*atm, 1)], "{:g}")
     panels[1].set_xscale("symlog", linthresh=1e6)
-    panels[1].set_xlabel("MACs of a task, in millions")
+    panels[1].set_xlabel("MACs per task, in millions")
     _ticks(
         panels[1],
+        macs,
         [value for value in (0, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11) if value <= 3 * max(*macs, 1e6)],
         "{:,.0f}",
         1e-6,
@@ -83,7 +84,7 @@ def plot_pareto(agents: Sequence[str], accuracy: Sequence[Score], atm: Sequence[
     panels[0].set_ylabel("accuracy")
     handles, names = panels[0].get_legend_handles_labels()
     figure.legend(handles, names, loc="outside right upper", fontsize=9)
-    return as_svg(figure)
+    return figure
 
 
 def learners_on_front(agents: Sequence[str], accuracy: Sequence[float], *costs: Sequence[float]) -> list[bool]:
@@ -94,7 +95,7 @@ def learners_on_front(agents: Sequence[str], accuracy: Sequence[float], *costs: 
     return [k in chosen for k in range(len(agents))]
 
 
-def _ticks(axes: Any, places: Sequence[float], form: str, unit: float = 1) -> None:
+def _ticks(axes: Any, values: Sequence[float], places: Sequence[float], form: str, unit: float = 1) -> None:
     axes.set_xticks(places, [form.format(place * unit) for place in places])
-    axes.set_xlim(-0.3 * places[1], 3 * places[-1])
+    axes.set_xlim(-0.3 * places[1], max(3 * places[-1], 2 * max(values)))
     axes.xaxis.set_minor_locator(NullLocator())

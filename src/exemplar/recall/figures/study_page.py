@@ -6,41 +6,43 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from exemplar.recall.figures.plots import plot_forgetting, plot_pareto
-from exemplar.recall.run_folders import ABOUT, LEAD, PAGE, write_text
+from exemplar.recall.figures.words import FORGETTING_CAPTION, LEAD, PARETO_CAPTION, TERMS, macs_cell
+from exemplar.recall.run_folders import PAGE
 from exemplar.recall.tasks import ABOUT_TYPES, TYPES
 from exemplar.records import Score
 from exemplar.report.how_made import how_made
 from exemplar.report.page import Chapter, Figure, write_page
-from exemplar.report.tables import Cell, Table
+from exemplar.report.tables import Cell, Table, format_percent
 from exemplar.runs import load_scores
 
-COLUMNS = {
-    "accuracy": "accuracy",
-    "accuracy_sd": "sd over tasks",
-    "cross_entropy": "cross-entropy (nats)",
-    "backward_transfer": "backward transfer",
-    "atm": "ATM",
-    "atm_native": "ATM, native bits",
-    "macs_task": "MACs",
-}
+COLUMNS = ("accuracy", "accuracy_sd", "cross_entropy", "backward_transfer", "atm", "atm_native", "macs_task")
+MEANINGS = [f"{head}: {means}" for head, means in map(TERMS.__getitem__, COLUMNS)]
 BOUNDS = ("chance", "joint-oracle")
 
 
 def write_study_page(folder: Path, data: str) -> Path:
     scores = load_scores(folder)
     kinds = list(dict.fromkeys(score.variant for score in scores))
-    chapters = [_chapter(folder, kind, [score for score in scores if score.variant == kind]) for kind in kinds]
-    best = _best(scores, kinds[-1])
-    lead = Chapter("What the numbers mean", (ABOUT,))
+    chapters = [
+        _chapter(kind, [score for score in scores if score.variant == kind], [] if number else MEANINGS)
+        for number, kind in enumerate(kinds)
+    ]
     return write_page(
         folder / PAGE,
         f"Continual few-shot learning on {data}",
         LEAD,
-        [*chapters, lead],
+        chapters,
         "scores.parquet beside this page holds every number.",
-        verdict=f"In {kinds[-1]}, {best.agent} names the most targets set by set: {100 * best.value:.1f} %.",
+        verdict=find_verdict(scores, kinds),
         made=how_made([folder]),
     )
+
+
+def find_verdict(scores: Sequence[Score], kinds: Sequence[str]) -> str:
+    """The most accurate learner of each type; bounds are no learners."""
+    best = [_best(scores, kind) for kind in kinds]
+    each = [f"{score.agent} in {kind} ({format_percent(score)})" for kind, score in zip(kinds, best, strict=True)]
+    return f"Most accurate set by set: {', '.join(each)}."
 
 
 def _best(scores: Sequence[Score], kind: str) -> Score:
@@ -49,22 +51,26 @@ def _best(scores: Sequence[Score], kind: str) -> Score:
     return max(streaming or asked, key=lambda score: score.value)
 
 
-def _chapter(folder: Path, kind: str, scores: Sequence[Score]) -> Chapter:
+def _chapter(kind: str, scores: Sequence[Score], notes: Sequence[str]) -> Chapter:
     agents = list(dict.fromkeys(score.agent for score in scores if score.name == "accuracy"))
     of = {(score.agent, score.name): score for score in scores if not score.concept}
     rows: list[list[str | Cell]] = [[agent, *(_cell(of.get((agent, name))) for name in COLUMNS)] for agent in agents]
     shape = TYPES[kind]
-    heads: list[str | Cell] = ["agent", *(Cell(label, number=True) for label in COLUMNS.values())]
-    note = f"NSS {shape.nss}, CCI {shape.cci}, {shape.ways} ways, {shape.shots} shot, {shape.n_labels} labels."
+    heads: list[str | Cell] = ["agent", *(Cell(label, number=True) for label, _ in map(TERMS.__getitem__, COLUMNS))]
+    sets = "1 support set" if shape.nss == 1 else f"{shape.nss} support sets"
+    note = (
+        f"{sets} (NSS) of {shape.ways} classes with {shape.shots} example each, {shape.n_labels} labels in all; the "
+        "classes stay "
+        f"for {shape.cci} in a row (CCI). 95 % intervals over tasks."
+    )
     figures = []
     if shape.nss > 1:
         by_agent = {agent: [score for score in scores if score.agent == agent] for agent in agents if agent != "chance"}
-        forgetting = plot_forgetting(by_agent, chance=1 / shape.n_labels)
-        write_text(folder / f"forgetting-{kind}.svg", forgetting)
         figures.append(
-            Figure(
-                "Accuracy on each support set's targets after the last set: what falls to the left was forgotten.",
-                svg=forgetting,
+            Figure.of_plot(
+                plot_forgetting(by_agent, chance=1 / shape.n_labels),
+                FORGETTING_CAPTION,
+                name=f"forgetting-{kind}",
             )
         )
     pareto = plot_pareto(
@@ -73,17 +79,18 @@ def _chapter(folder: Path, kind: str, scores: Sequence[Score]) -> Chapter:
         [of[agent, "atm"].value for agent in agents],
         [of[agent, "macs_task"].value for agent in agents],
     )
-    write_text(folder / f"pareto-{kind}.svg", pareto)
     figures.append(
-        Figure(
-            "Accuracy against memory kept and MACs of a task; nobody beats the filled ones in all three.", svg=pareto
+        Figure.of_plot(
+            pareto,
+            PARETO_CAPTION,
+            name=f"pareto-{kind}",
         )
     )
     text = f"{ABOUT_TYPES[kind][0].upper()}{ABOUT_TYPES[kind][1:]}."
-    return Chapter(kind, (text,), figures, tables=[Table(heads, rows, note)])
+    return Chapter(kind, (text,), figures, tables=[Table(heads, rows, note)], notes=notes)
 
 
 def _cell(score: Score | None) -> Cell:
     if score is None or score.n > 1:
         return Cell.of(score)
-    return Cell.of_number(score.value, f"{score.value / 1e6:,.1f} M" if score.value >= 1e5 else f"{score.value:,.0f}")
+    return macs_cell(score.value)
