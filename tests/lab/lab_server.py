@@ -26,6 +26,15 @@ LEARNING = {
 }
 DRAWING = {"type": "drawing", "name": "copy", "concepts": 2, "drawings": 3}
 TURING = {"type": "turing", "name": "turing", "trials": 6}
+CLICKME = {
+    "type": "clickme",
+    "name": "clickme",
+    "partner": "templates",
+    "concepts": 3,
+    "drawings": 3,
+    "rounds": 9,
+}
+ALL_OF_IT = [[row, column, 0.0] for row in range(10, 256, 20) for column in range(10, 256, 20)]  # painted
 RIGHT = {"choice": 0, "timed_out": False}
 LINE = {"strokes": [[[0.1, 0.1, 0.0], [0.8, 0.7, 40.0]], [[0.2, 0.9, 90.0]]]}
 

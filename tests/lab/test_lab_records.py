@@ -230,7 +230,7 @@ def test_bots_need_permission_and_never_pass_for_people(tmp_path: Path) -> None:
 
 
 def test_a_participant_sees_their_drawings_among_others(tmp_path: Path) -> None:
-    from exemplar.lab.own_result import place_in_plane
+    from exemplar.lab.own_plane import place_in_plane
 
     with client(settings(tmp_path, DRAWING | {"concepts": 3})) as http:
         person, lab = Person(http, "copy"), http.app.state.lab

@@ -40,7 +40,7 @@ def test_a_session_goes_from_the_first_trial_to_the_completion_code(lab: Any) ->
 
 def test_which_key_is_right_stays_the_same_for_an_object_within_a_session(lab: Any) -> None:
     person = Person(lab, "objects")
-    plan = lab.app.state.lab._plan(person.claim()["session"])
+    plan = lab.app.state.lab.plan(person.claim()["session"])
     keys = {(trial["image"].split("-")[0], trial["right"]) for trial in plan["trials"]}
     assert len(keys) == len({name for name, _ in keys})
 
@@ -103,7 +103,7 @@ def test_warm_ups_come_first_on_other_objects(tmp_path: Path) -> None:
         person = Person(lab, "objects")
         first = person.claim()
         assert (first["kind"], first["n_trials"], first["of"]) == ("warm-up", 50, 4)
-        plan = lab.app.state.lab._plan(first["session"])
+        plan = lab.app.state.lab.plan(first["session"])
         assert all(trial["image"].startswith("warmup") for trial in plan["trials"])
 
 
@@ -113,7 +113,7 @@ def test_subtasks_are_counterbalanced_and_nobody_does_one_twice(lab: Any) -> Non
     for person in people:
         person.do_all(right=True)
         plans = lab.app.state.lab
-        mine = [plans._plan(f"s-{person.name}-{k}")["trials"][0]["image"].split("-")[0] for k in (1, 2)]
+        mine = [plans.plan(f"s-{person.name}-{k}")["trials"][0]["image"].split("-")[0] for k in (1, 2)]
         parts += mine
         assert len({(int(name.removeprefix("object")) - 1) // 2 for name in mine}) == 2
     counts = Counter((int(name.removeprefix("object")) - 1) // 2 for name in parts)

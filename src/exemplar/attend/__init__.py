@@ -20,12 +20,13 @@ from exemplar.options import Address, Device, Engine, Option, Place, Seed, Worke
 
 if TYPE_CHECKING:
     from exemplar.answers import Answer
-    from exemplar.attend.agents import diffusion_agent
+    from exemplar.attend.agents import diffusion_agent, make_agent
+    from exemplar.attend.figures.overlays import plot_side_by_side
     from exemplar.attend.map_files import load_maps, save_maps
     from exemplar.attend.mapping import MapsAnswer, mark
-    from exemplar.attend.partner.guessing import Guess, Templates, guess
+    from exemplar.attend.partner.guessing import Guess, Partner, Templates, guess
     from exemplar.attend.partner.keeping import load_partner
-    from exemplar.attend.players import Player
+    from exemplar.attend.players import Player, play_one
     from exemplar.attend.rounds import Round, maps_from_rounds, paint, uncover
     from exemplar.attend.scoring import ScoredMaps, score_maps
     from exemplar.attend.tasks import AttendTask, make_task
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AttendTask",
     "Guess",
+    "Partner",
     "Player",
     "Round",
     "ScoredMaps",
@@ -44,12 +46,15 @@ __all__ = [
     "list_agents",
     "load_maps",
     "load_partner",
+    "make_agent",
     "make_task",
     "maps",
     "maps_from_rounds",
     "mark",
     "paint",
     "play",
+    "play_one",
+    "plot_side_by_side",
     "save_maps",
     "score",
     "score_maps",
@@ -184,6 +189,7 @@ def train_partner(
     ] = 32.0,
     most: Annotated[int, Option("Drawings per concept that are used, at most.", low=10)] = 1000,
     every: Annotated[int, Option("Steps between two evaluations.", low=1)] = 500,
+    hidden: Annotated[int, Option("Hidden units: 128 take 400 kB, 64 take 180, 32 take 80.", low=8, high=1024)] = 128,
     out: Annotated[Place, Option("Where weights and card go; a training that was stopped resumes there.")] = Path(
         "partners"
     ),
@@ -197,7 +203,7 @@ def train_partner(
     """
     from exemplar.attend.partner.training import PartnerRequest, train
 
-    request = PartnerRequest(data, split, concepts, tuple(only), steps, temperature, most, every)
+    request = PartnerRequest(data, split, concepts, tuple(only), steps, temperature, most, every, hidden)
     return train(request, out, device, seed)
 
 
@@ -249,12 +255,13 @@ def check_agent(
 
 
 _HOMES = {
-    "agents": ("diffusion_agent",),
+    "agents": ("diffusion_agent", "make_agent"),
+    "figures.overlays": ("plot_side_by_side",),
     "map_files": ("load_maps", "save_maps"),
     "mapping": ("mark",),
-    "partner.guessing": ("Guess", "Templates", "guess"),
+    "partner.guessing": ("Guess", "Partner", "Templates", "guess"),
     "partner.keeping": ("load_partner",),
-    "players": ("Player",),
+    "players": ("Player", "play_one"),
     "rounds": ("Round", "maps_from_rounds", "paint", "uncover"),
     "scoring": ("ScoredMaps", "score_maps"),
     "tasks": ("AttendTask", "make_task"),

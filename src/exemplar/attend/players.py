@@ -58,9 +58,14 @@ class Player:
     @classmethod
     def of(cls, strategy: str, task: AttendTask, reliability: float = 0.8) -> Player:
         """By name: ink, corners or random."""
+        return cls.seeing(strategy, task.image, reliability)
+
+    @classmethod
+    def seeing(cls, strategy: str, pictures: np.ndarray, reliability: float = 0.8) -> Player:
+        """One who is shown these pictures, (n, h, w) uint8, ink 255, and knows nothing else of them."""
         if strategy not in STRATEGIES:
             raise unknown("strategy", strategy, STRATEGIES)
-        return cls(strategy, STRATEGIES[strategy](task.image.astype(np.float32) / 255), reliability)
+        return cls(strategy, STRATEGIES[strategy](pictures.astype(np.float32) / 255), reliability)
 
     @classmethod
     def after(cls, name: str, maps: np.ndarray, task: AttendTask, reliability: float = 0.8) -> Player:
@@ -99,6 +104,20 @@ def play(
         part = plan[start : start + PART]
         found += _play_side_by_side(part, task, partner, answer, cells, strokes, brush, player, seed)
     return found
+
+
+def play_one(
+    player: Player, row: int, look: Callable[[list[tuple[int, int]]], bool], rng: np.random.Generator
+) -> list[tuple[int, int]]:
+    """One round of picture `row` with a partner elsewhere. look: whether the partner is right, shown what was painted at these
+    places; asked after every STROKES_A_GUESS of them. Returns the places painted until it was, or STROKES of them."""
+    chance = _cells(player.preference[row : row + 1], player.reliability)[0]
+    places: list[tuple[int, int]] = []
+    while len(places) < STROKES:
+        places += [_choose(chance, rng, player.preference.shape[1]) for _ in range(STROKES_A_GUESS)]
+        if look(places):
+            break
+    return places
 
 
 def _play_side_by_side(
@@ -154,4 +173,4 @@ def _choose(chance: np.ndarray, rng: np.random.Generator, side: int) -> tuple[in
     return int((row + down) * side / grid), int((column + across) * side / grid)
 
 
-__all__ = ["BRUSH", "CANVAS", "STRATEGIES", "Player", "play"]
+__all__ = ["BRUSH", "CANVAS", "STRATEGIES", "Player", "play", "play_one"]

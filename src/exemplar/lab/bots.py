@@ -10,13 +10,15 @@ import time
 import urllib.parse
 from collections.abc import Mapping
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
 from exemplar.answers import Answer
 from exemplar.errors import UserError
 from exemplar.lab.exporting import write_export
-from exemplar.lab.players import Player, agent_name, make_player
+from exemplar.lab.guessing import look
+from exemplar.lab.players import Places, Player, agent_name, make_player
 from exemplar.lab.server import LabSettings, open_lab
 from exemplar.lab.serving import read_experiments
 from exemplar.lab.sessions import Lab, Participant, Refused, find_experiment
@@ -33,6 +35,8 @@ class Host(Protocol):
     def claim(self) -> dict[str, Any]: ...
 
     def answer(self, session: str, trial: int, answer: Mapping[str, Any]) -> dict[str, Any]: ...
+
+    def guess(self, session: str, trial: int, places: Places) -> dict[str, Any]: ...
 
     def image(self, address: str) -> bytes: ...
 
@@ -58,6 +62,10 @@ class InProcess:
     def answer(self, session: str, trial: int, answer: Mapping[str, Any]) -> dict[str, Any]:
         assert self.person is not None
         return self.lab.answer(self.person, session, trial, TAB, answer)
+
+    def guess(self, session: str, trial: int, places: Places) -> dict[str, Any]:
+        assert self.person is not None
+        return look(self.lab, self.person, session, trial, TAB, [list(place) for place in places])
 
     def image(self, address: str) -> bytes:
         return self.lab.pictures.read(address.rpartition("/")[2].removesuffix(".png"))
@@ -94,6 +102,10 @@ class Http:
     def answer(self, session: str, trial: int, answer: Mapping[str, Any]) -> dict[str, Any]:
         body = {"session": session, "trial": trial, "tab": TAB, "answer": dict(answer)}
         return self.send("POST", "/api/trials", body)
+
+    def guess(self, session: str, trial: int, places: Places) -> dict[str, Any]:
+        body = {"session": session, "trial": trial, "tab": TAB, "places": [list(place) for place in places]}
+        return self.send("POST", "/api/guess", body)
 
     def image(self, address: str) -> bytes:
         return self.request("GET", address, None)
@@ -135,7 +147,8 @@ def take_part(host: Host, player: Player, experiment: str, agent: str, seed: int
         plan = session["plan"]
         player.begin(plan, seed=seed, number=session["number"])
         for trial in range(session["n_trials"]):
-            answer = player.answer(plan["trials"][trial], host.image)
+            partner = partial(host.guess, session["session"], trial)
+            answer = player.answer(plan["trials"][trial], host.image, partner)
             if trial >= session["next"]:
                 host.answer(session["session"], trial, answer)
     return name

@@ -89,13 +89,31 @@ class BodyLimit:
             await _refuse(send, 413, f"A request may have {self.most:,} bytes at most.")
 
 
-class RateLimit:
-    """A bucket of requests for each address, filled at a steady rate. Each process counts for itself: behind several, or
-    behind a proxy that does the same, the limit is a protection, not a promise."""
+class Buckets:
+    """A bucket of requests for each of those who ask, filled at a steady rate; 0 for no limit. Each process counts for itself:
+    behind several, or behind a proxy that does the same, the limit is a protection, not a promise."""
+
+    def __init__(self, per_second: float, burst: float = 10.0) -> None:
+        self.rate, self.burst = per_second, burst * max(per_second, 1.0)
+        self.buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
+
+    def allows(self, who: str, now: float) -> bool:
+        if self.rate <= 0:
+            return True
+        left, before = self.buckets.pop(who, (self.burst, now))
+        left = min(self.burst, left + (now - before) * self.rate)
+        self.buckets[who] = (left - 1 if left >= 1 else left, now)
+        if len(self.buckets) > MOST_ADDRESSES:
+            self.buckets.popitem(last=False)
+        return left >= 1
+
+
+class RateLimit(Buckets):
+    """A bucket for each address, before anything else is done."""
 
     def __init__(self, app: ASGIApp, per_second: float, burst: float = 10.0) -> None:
-        self.app, self.rate, self.burst = app, per_second, burst * max(per_second, 1.0)
-        self.buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
+        super().__init__(per_second, burst)
+        self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and self.rate > 0 and not scope["path"].startswith(PAGES):
@@ -104,14 +122,6 @@ class RateLimit:
                 await _refuse(send, 429, "Too many requests: wait a moment.", wait=True)
                 return
         await self.app(scope, receive, send)
-
-    def allows(self, address: str, now: float) -> bool:
-        left, before = self.buckets.pop(address, (self.burst, now))
-        left = min(self.burst, left + (now - before) * self.rate)
-        self.buckets[address] = (left - 1 if left >= 1 else left, now)
-        if len(self.buckets) > MOST_ADDRESSES:
-            self.buckets.popitem(last=False)
-        return left >= 1
 
 
 async def _refuse(send: Send, status: int, text: str, *, wait: bool = False) -> None:

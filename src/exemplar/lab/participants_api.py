@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import time
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Request
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
 
+from exemplar.lab.brush import MOST_PLACES
 from exemplar.lab.counterbalancing import PEOPLE
+from exemplar.lab.guessing import look
 from exemplar.lab.sessions import Lab, Participant, Refused
 
 ROUTES = APIRouter(prefix="/api")
 Words = Annotated[str, Field(max_length=500)]
 Short = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9._-]+$")]
+SessionName = Annotated[str, Field(min_length=1, max_length=80, pattern=r"^[A-Za-z0-9._-]+$")]
+TrialNumber = Annotated[int, Field(ge=0, lt=100_000)]
 Bearer = Annotated[str, Header(max_length=200)]
 
 
@@ -39,9 +44,18 @@ class Claim(Strict):
     tab: Short
 
 
+class Look(Strict):
+    """places: what was painted so far, each a row and a column."""
+
+    session: SessionName
+    trial: TrialNumber
+    tab: Short
+    places: Annotated[list[list[int]], Field(max_length=MOST_PLACES)]
+
+
 class TrialAnswer(Strict):
-    session: Annotated[str, Field(min_length=1, max_length=80, pattern=r"^[A-Za-z0-9._-]+$")]
-    trial: Annotated[int, Field(ge=0, lt=100_000)]
+    session: SessionName
+    trial: TrialNumber
     tab: Short
     answer: dict[str, Any]
 
@@ -84,6 +98,15 @@ def answer(request: Request, given: TrialAnswer, authorization: Bearer = "") -> 
     """Keep one trial, once."""
     who = _who(request, authorization)
     return _lab(request).answer(who, given.session, given.trial, given.tab, given.answer)
+
+
+@ROUTES.post("/guess")
+def guess(request: Request, given: Look, authorization: Bearer = "") -> dict[str, Any]:
+    """What the partner says to what was painted so far, and whether it is right."""
+    who = _who(request, authorization)
+    if not request.app.state.looks.allows(who.id, time.monotonic()):
+        raise Refused(429, "Too many guesses: wait a moment.")
+    return look(_lab(request), who, given.session, given.trial, given.tab, given.places)
 
 
 @ROUTES.get("/me/result", response_model=None)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
 from PIL import Image
 
-from exemplar import draw, learn, seeds, spaces
+from exemplar import attend, draw, learn, seeds, spaces
 from exemplar.errors import UserError
 from exemplar.lab.experiments.drawing import find_task
 from exemplar.lab.experiments.protocol import Experiment
@@ -17,6 +17,9 @@ from exemplar.lab.strokes import pack_bitmap
 from exemplar.user_code import is_named, load_named
 
 Fetch = Callable[[str], bytes]
+Places = Sequence[tuple[int, int]]
+Guess = Callable[[Places], Mapping[str, Any]]  # what a partner says to what was painted so far
+MS_A_STROKE = 100.0  # of a bot that paints: forty take less than the limit
 SIDE = 16  # px per side of what a bot without an encoder sees
 
 
@@ -26,7 +29,7 @@ class Player(Protocol):
     def begin(self, plan: Mapping[str, Any], *, seed: int, number: int) -> None:
         """A new session. number: which of the participant's, from 1."""
 
-    def answer(self, trial: Mapping[str, Any], fetch: Fetch) -> dict[str, Any]: ...
+    def answer(self, trial: Mapping[str, Any], fetch: Fetch, guess: Guess) -> dict[str, Any]: ...
 
 
 class Learner:
@@ -41,7 +44,7 @@ class Learner:
         self.agent = kind() if kind else learn.make_agent(self.name, n_choices=plan["n_choices"])
         self.agent.reset(seeds.rng("lab bot", self.name, seed, number))
 
-    def answer(self, trial: Mapping[str, Any], fetch: Fetch) -> dict[str, Any]:
+    def answer(self, trial: Mapping[str, Any], fetch: Fetch, guess: Guess) -> dict[str, Any]:
         assert self.agent is not None
         choice = int(self.agent.choose(self.encode(read_image(fetch(trial["image"])))))
         self.agent.feedback(1.0 if choice == trial["right"] else -1.0)
@@ -63,7 +66,7 @@ class Drawer:
     def begin(self, plan: Mapping[str, Any], *, seed: int, number: int) -> None:
         self.seed, self.number, self.drawn = seed, number, {}
 
-    def answer(self, trial: Mapping[str, Any], fetch: Fetch) -> dict[str, Any]:
+    def answer(self, trial: Mapping[str, Any], fetch: Fetch, guess: Guess) -> dict[str, Any]:
         shown = 255 - read_image(fetch(trial["exemplar"]))
         key = (trial["exemplar"], trial["of"])
         if key not in self.drawn:
@@ -86,11 +89,44 @@ class Judge:
         self.rng = seeds.rng("lab bot", self.name, seed, number)
         self.agent = load_named(self.name, "class")() if is_named(self.name) else None
 
-    def answer(self, trial: Mapping[str, Any], fetch: Fetch) -> dict[str, Any]:
+    def answer(self, trial: Mapping[str, Any], fetch: Fetch, guess: Guess) -> dict[str, Any]:
         if self.agent is None:
             return {"choice": int(self.rng.integers(2))}
         left, right = (255 - read_image(fetch(trial[side])) for side in ("left", "right"))
         return {"choice": int(self.agent.choose(left, right))}
+
+
+class Painter:
+    """A simulated player of `attend`, by what it prefers: ink, corners or random; and how reliably, as in corners@0.5."""
+
+    def __init__(self, agent: str) -> None:
+        self.name, _, share = agent.partition("@")
+        try:
+            self.reliability = float(share or 0.8)
+        except ValueError:
+            raise UserError(f"{agent}: how reliable a player is is a number from 0 to 1, as in corners@0.5.") from None
+        self.player(np.full((8, 8), 255, np.uint8))  # says so if there is no such preference
+        self.seed, self.number, self.round = 0, 0, 0
+
+    def player(self, picture: np.ndarray) -> attend.Player:
+        return attend.Player.seeing(self.name, picture[None], self.reliability)
+
+    def begin(self, plan: Mapping[str, Any], *, seed: int, number: int) -> None:
+        self.seed, self.number, self.round = seed, number, 0
+
+    def answer(self, trial: Mapping[str, Any], fetch: Fetch, guess: Guess) -> dict[str, Any]:
+        self.round += 1
+        rng = seeds.rng("lab bot", self.name, self.reliability, self.seed, self.number, self.round)
+        right = False
+
+        def look(places: Places) -> bool:
+            nonlocal right
+            right = bool(guess(places)["right"])
+            return right
+
+        places = attend.play_one(self.player(255 - read_image(fetch(trial["image"]))), 0, look, rng)
+        path = [[row, column, MS_A_STROKE * k] for k, (row, column) in enumerate(places)]
+        return {"places": path, "skipped": False, "timed_out": not right}
 
 
 def make_player(experiment: Experiment, agent: str, stage: str) -> Player:
@@ -101,6 +137,8 @@ def make_player(experiment: Experiment, agent: str, stage: str) -> Player:
         return Learner(agent, make_encoder(stage))
     if experiment.type == "drawing":
         return Drawer(experiment, agent)
+    if experiment.type == "clickme":
+        return Painter(agent)
     return Judge(agent)
 
 

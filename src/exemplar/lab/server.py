@@ -22,7 +22,7 @@ import exemplar
 from exemplar.errors import UserError
 from exemplar.lab.experiments import default_experiments, make_experiment
 from exemplar.lab.experiments.protocol import Done, Experiment, Next
-from exemplar.lab.limits import BodyLimit, RateLimit, SafeHeaders
+from exemplar.lab.limits import BodyLimit, Buckets, RateLimit, SafeHeaders
 from exemplar.lab.own_result import OwnResults
 from exemplar.lab.pictures import KeptPictures, Pictures
 from exemplar.lab.sessions import Lab, Refused
@@ -30,6 +30,7 @@ from exemplar.lab.storage import DatabaseBusy, open_storage
 
 HERE = Path(__file__).parent
 ENVIRONMENT = "EXEMPLAR_LAB"  # where a process finds its settings
+LOOKS_PER_S = 8.0  # of a partner, for one participant: a browser asks for 5
 
 
 @dataclass(frozen=True)
@@ -73,6 +74,7 @@ def create_app(settings: LabSettings) -> FastAPI:
     app = FastAPI(title="Exemplar lab", version=exemplar.__version__, docs_url=None, redoc_url=None)
     app.state.lab, app.state.settings, app.state.started = lab, settings, time.time()
     app.state.results = OwnResults(lab)
+    app.state.looks = Buckets(LOOKS_PER_S if settings.requests else 0, burst=3.0)
     app.state.pages = Environment(loader=FileSystemLoader(HERE / "pages"), autoescape=True)
     app.include_router(participants_api.ROUTES)
     app.include_router(experimenter.ROUTES)

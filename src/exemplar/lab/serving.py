@@ -25,7 +25,9 @@ from exemplar.lab.sessions import Lab, Refused, find_experiment
 from exemplar.lab.storage import PARTICIPANTS, Storage, open_storage
 
 # What the names in records mean depends on these: subtask 3 of other objects is another subtask.
-MEANING = ("type", "experiment", "instruction", "data", "split", "images", "subtasks", "concepts", "words", "seed")
+MEANING = (
+    "type", "experiment", "instruction", "data", "split", "images", "subtasks", "concepts", "words", "seed", "partner", "only",
+)  # fmt: skip
 
 
 def read_experiments(file: Path | str | None) -> tuple[dict[str, Any], ...]:

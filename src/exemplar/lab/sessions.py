@@ -154,7 +154,7 @@ class Lab:
         owner, experiment = session.rpartition("-")[0], self.experiment(person.experiment)
         if owner != f"s-{person.id}":
             raise Refused(404, "There is no such session.")
-        plan = self._plan(session)
+        plan = self.plan(session)
         if not 0 <= trial < len(plan["trials"]):
             raise Refused(422, f"The session has {len(plan['trials'])} trials, from 0; there is no trial {trial}.")
         try:
@@ -199,10 +199,10 @@ class Lab:
         about = {"participant": person.id, "experiment": person.experiment, "state": person.state}
         return about | {"sessions_done": n_done, "bonus": bonus}
 
-    # Inside -------------------------------------------------------------------------------------------------------------
-
-    def _plan(self, session: str) -> dict[str, Any]:
+    def plan(self, session: str) -> dict[str, Any]:
         return _read_plan(self, session)
+
+    # Inside -------------------------------------------------------------------------------------------------------------
 
     def _bonus(self, connection: sa.Connection, person: Participant, experiment: Experiment) -> float | None:
         """For every right choice of all their sessions; None where the experiment pays none."""

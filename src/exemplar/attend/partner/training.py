@@ -41,6 +41,7 @@ class PartnerRequest:
     temperature: float
     most: int
     every: int
+    hidden: int = 128
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,8 +65,13 @@ def train(request: PartnerRequest, out: Path | str, device: str, seed: int) -> A
 
     folder = Path(out).expanduser()
     check_folder(folder)
+    if request.hidden % 8:
+        raise UserError(
+            f"The hidden units must be a multiple of 8, {request.hidden} is not: units are sorted in pairs."
+        )
     parts = split_drawings(choose_drawings(request), request.most, seed)
-    objective = replace(LipschitzClassifier(), temperature=request.temperature).for_steps(request.steps)
+    objective = LipschitzClassifier((16, 32, request.hidden // 4), request.hidden, request.temperature)
+    objective = objective.for_steps(request.steps)
     source = re.sub(r"[^a-z0-9]+", "-", parts.data.name.lower()).strip("-")
     name = f"partner-{source}-{parts.data.n_concepts}-s{seed}"
     trained = train_objective(

@@ -18,6 +18,7 @@ KINDS = {
     "learning": ("learning", "LearningExperiment"),
     "drawing": ("drawing", "DrawingExperiment"),
     "turing": ("turing", "TuringExperiment"),
+    "clickme": ("clickme", "ClickMeExperiment"),
 }
 
 
@@ -95,4 +96,5 @@ def default_experiments() -> list[dict[str, Any]]:
         {"type": "drawing", "name": "create", "instruction": "creative"},
         {"type": "drawing", "name": "quick", "instruction": "word", "limit_s": 20.0},
         {"type": "turing", "name": "turing"},
+        {"type": "clickme", "name": "clickme", "show_exemplars": True},
     ]

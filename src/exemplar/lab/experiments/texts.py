@@ -34,3 +34,10 @@ TURING_INSTRUCTIONS = (
     "You will see two drawings of the same character. A person drew one of them; a computer drew the other.",
     "Which one did a person draw? Press F for the left one or J for the right one, or click on it.",
 )
+CLICKME_INSTRUCTIONS = (
+    "You will see a drawing and what it is called. Your partner, a computer, sees an empty page and has to guess what it is.",
+    "Paint over the parts of the drawing that matter most for telling what it is. Your partner sees what you have painted, and "
+    "guesses all the time.",
+    "You have {seconds:g} seconds, from your first touch. The sooner your partner is right, the more points you both get.",
+    "If a drawing makes no sense to you, skip it.",
+)

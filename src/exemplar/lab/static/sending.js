@@ -34,12 +34,13 @@ export async function ask(method, path, { token = null, body = undefined } = {})
   }
 }
 
-async function askOnce(method, path, token, body) {
+/** One attempt. status: 0 where there is no network, no server, or no answer in time. */
+export async function askOnce(method, path, token, body, withinMs = ANSWER_WITHIN_MS) {
   const headers = {};
   if (token) headers.Authorization = `Bearer ${token}`;
   if (body !== undefined) headers["Content-Type"] = "application/json";
   const stop = new AbortController();
-  const late = setTimeout(() => stop.abort(), ANSWER_WITHIN_MS);
+  const late = setTimeout(() => stop.abort(), withinMs);
   try {
     const sent = body === undefined ? undefined : JSON.stringify(body);
     const answer = await fetch(path, { method, headers, body: sent, cache: "no-store", signal: stop.signal });

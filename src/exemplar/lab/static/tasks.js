@@ -1,6 +1,7 @@
 // What each type of experiment needs to run in this browser. A new type of task is one plugin and one entry here.
 
 import { readDisplay } from "./memory.js";
+import { ClickMe } from "./plugins/clickme.js";
 import { Drawing } from "./plugins/drawing.js";
 import { ObjectTrial } from "./plugins/object-trial.js";
 import { Turing } from "./plugins/turing.js";
@@ -9,7 +10,7 @@ const CM_PER_INCH = 2.54;
 const CSS_PX_PER_INCH = 96;
 
 /**
- * plugin: a jsPsych plugin; images(trial): addresses to decode before the session; parameters(plan, trial, i, state): the
+ * plugin: a jsPsych plugin; images(trial, plan): addresses to decode before the session; parameters(plan, trial, i, state): the
  * plugin's parameters; answer: the fields of its data that the server is sent; timed: whether frames count, so that refresh
  * rate and size of the screen are measured.
  */
@@ -46,6 +47,18 @@ export const TASKS = {
     images: (trial) => [trial.left, trial.right, ...(trial.exemplar ? [trial.exemplar] : [])],
     parameters: (plan, trial, i) => ({ ...trial, number: i + 1, of: plan.trials.length }),
     answer: ["choice", "reaction_time_ms", "at"],
+  },
+  clickme: {
+    plugin: ClickMe,
+    timed: false,
+    reminder: "Paint over what matters, with the mouse, a pen or a finger. Time runs from your first touch of each drawing.",
+    images: (trial, plan) => [trial.image, ...Object.values(plan.pictures)],
+    parameters: ({ side, brush, most_places, most_points, limit_ms, pictures, trials }, trial, i, state) => ({
+      ...{ side, brush, most_places, most_points, limit_ms, pictures },
+      ...{ ...trial, number: i + 1, of: trials.length, addPoints: state.addPoints },
+      look: (places) => state.look(i, places),
+    }),
+    answer: ["places", "pointer", "skipped", "timed_out", "duration_ms", "at"],
   },
 };
 

@@ -24,7 +24,7 @@ export async function prepareSession(session, task, { onWithdraw, startsItself =
   start.disabled = true;
   show(sessionName(session), ...describe(session, task), bar, status, row, withdrawing(onWithdraw));
 
-  const wanted = session.plan.trials.slice(session.next).flatMap((trial) => task.images(trial));
+  const wanted = session.plan.trials.slice(session.next).flatMap((trial) => task.images(trial, session.plan));
   for (;;) {
     const missing = await loadImages(wanted, (share) => (bar.value = share));
     if (!missing.length) break;

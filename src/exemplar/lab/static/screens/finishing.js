@@ -31,8 +31,8 @@ export function showEnd({ state, code, text, result }, bonus, token, onWithdraw)
 }
 
 async function showResult(section, path, token) {
-  const waiting = make("p", { class: "small" }, "Your drawings are being compared…");
-  section.replaceChildren(make("h2", {}, "Your drawings"), waiting);
+  const waiting = make("p", { class: "small" }, "Your result is on its way…");
+  section.replaceChildren(make("h2", {}, "Your result"), waiting);
   try {
     let found = await ask("GET", path, { token });
     while (found.state === "computing" && section.isConnected) {
