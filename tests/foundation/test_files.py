@@ -35,6 +35,9 @@ def test_what_is_too_long_ends_after_a_sentence_or_a_word() -> None:
     early = f"[at line 1] . {'word ' * 50}"  # what ends so soon says nothing
     assert first_line(RuntimeError(early)) == f"[at line 1] . {'word ' * 21}…"
     assert first_line(RuntimeError("x" * 500)) == "x" * SAID + " …"
+    whole = f"{'a' * 59} {'b' * (SAID - 60)}"  # ends where the room ends
+    assert first_line(RuntimeError(whole)) == whole and first_line(RuntimeError(f"{whole} more")) == f"{whole} …"
+    assert first_line(RuntimeError(f"{whole[:-1]}. More")) == whole[:-1]
     assert first_line(RuntimeError("two\nlines")) == "two lines"
     assert first_line(KeyError()) == "KeyError"
 
@@ -153,8 +156,8 @@ def test_arrays_come_back_as_they_were_and_only_those_asked_for(tmp_path):
 
 def test_the_same_arrays_make_the_same_bytes_and_fewer_where_time_is_spent_on_it(tmp_path):
     blank = np.zeros(10_000)
-    for name, compressed in (("a", True), ("b", True), ("plain", False)):
-        write_npz(tmp_path / name, {"blank": blank}, compressed=compressed)
+    for name, options in (("a", {}), ("b", {"compressed": True}), ("plain", {"compressed": False})):
+        write_npz(tmp_path / name, {"blank": blank}, **options)
         assert np.array_equal(read_npz(tmp_path / name, blank=("f", 1))["blank"], blank)
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
     assert (tmp_path / "a").stat().st_size < 1000 < blank.nbytes < (tmp_path / "plain").stat().st_size
