@@ -319,15 +319,15 @@ def _provenance(identity: dict[str, Any]) -> dict[str, Any]:
 def _git() -> dict[str, Any] | None:
     """Commit and state of the checkout the package runs from; None where it is installed without one."""
     root = Path(__file__).parent
+
+    def ask(*words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(["git", "-C", str(root), *words], capture_output=True, text=True, timeout=10)
+
     try:
-        ask = ["git", "-C", str(root)]
-        inside = subprocess.run([*ask, "ls-files", "--error-unmatch", __file__], capture_output=True, timeout=10)
-        if inside.returncode:
+        if ask("ls-files", "--error-unmatch", __file__).returncode:
             return None
-        commit = subprocess.run([*ask, "rev-parse", "HEAD"], capture_output=True, text=True, timeout=10).stdout.strip()
-        status = [*ask, "status", "--porcelain", "--", str(root)]
-        changed = subprocess.run(status, capture_output=True, text=True, timeout=10).stdout.strip()
-        return {"commit": commit, "changed": bool(changed)}
+        changed = ask("status", "--porcelain", "--", str(root)).stdout.strip()
+        return {"commit": ask("rev-parse", "HEAD").stdout.strip(), "changed": bool(changed)}
     except (OSError, subprocess.SubprocessError):
         return None
 

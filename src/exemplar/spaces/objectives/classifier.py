@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import torch
@@ -73,8 +73,11 @@ class Classifier:
 
     def part_to_keep(self, network: nn.Module, shape: tuple[int, int, int]) -> KeptNetwork:
         """The critic, or the backbone without its last layer."""
-        kept = network[0] if isinstance(network, nn.Sequential) else network
-        return kept_critic(kept, self.network, shape)
+        if isinstance(network, nn.Sequential):
+            return kept_critic(network[0], self.network, shape)
+        assert isinstance(network.last, nn.Linear)
+        kept = kept_critic(network, self.network, shape)
+        return replace(kept, config=kept.config | {"outputs": network.last.out_features})
 
     def speed_options(self, n_devices: int) -> dict[str, Any]:
         return {"replay": n_devices == 1}
