@@ -52,19 +52,30 @@ def _image_data(content: bytes) -> bytes:
 
 
 def unfilter(lines: np.ndarray) -> np.ndarray:
-    """lines: (n, height, 1 + ⌈width / 8⌉) uint8, of `scan_lines` → (n, height, ⌈width / 8⌉), rows packed into bytes.
+    """lines: (n, height, 1 + ⌈width / 8⌉) uint8, of `scan_lines` → (height, n, ⌈width / 8⌉), rows packed into bytes.
 
-    Raises ValueError where a row is filtered in a way there is not.
+    The first rows of all images come first, then the second ones: each adds to those above it in one sweep through memory,
+    since most rows are kept as the difference to the one above. Raises ValueError where a row is filtered in a way there is
+    not.
     """
-    kinds, rows = lines[:, :, 0], lines[:, :, 1:].copy()
+    kinds = np.ascontiguousarray(lines[:, :, 0].T)
     if kinds.max(initial=0) > PAETH:
         raise ValueError(f"a row is filtered in way {kinds.max()}: there are {PAETH + 1}")
-    before = np.zeros_like(rows[:, 0])
-    for place in np.flatnonzero(kinds.any(axis=0)):
-        above = rows[:, place - 1] if place else before
-        for kind in np.unique(kinds[:, place]):
-            some = np.flatnonzero(kinds[:, place] == kind)
-            rows[some, place] = _restore(kind, rows[some, place], above[some])
+    rows = np.ascontiguousarray(lines[:, :, 1:].transpose(1, 0, 2))
+    if not kinds.any():  # as libpng keeps images of one bit unless told otherwise
+        return rows
+    above = np.zeros(rows.shape[1:], np.uint8)
+    for row, kind in zip(rows, kinds, strict=True):
+        others = np.flatnonzero(kind != UP)
+        given, up = row[others], above[others]
+        if len(others) < len(row):
+            row += above
+        row[others] = given
+        for one in (SUB, AVERAGE, PAETH):
+            some = np.flatnonzero(kind[others] == one)
+            if len(some):
+                row[others[some]] = _restore(one, given[some], up[some])
+        above = row
     return rows
 
 
@@ -72,10 +83,6 @@ def _restore(kind: int, row: np.ndarray, above: np.ndarray) -> np.ndarray:
     """(n, bytes): what was left of a row by its filter, and the row above it → the row."""
     if kind == SUB:
         return np.cumsum(row, axis=1, dtype=np.uint8)
-    if kind == UP:
-        return row + above
-    if kind == NONE:
-        return row
     wide, up = row.astype(np.int32), above.astype(np.int32)
     left = upper_left = np.zeros(len(row), np.int32)
     for place in range(row.shape[1]):
@@ -93,9 +100,10 @@ def _nearest(left: np.ndarray, up: np.ndarray, upper_left: np.ndarray) -> np.nda
 
 
 def pack_ink(rows: np.ndarray, width: int) -> np.ndarray:
-    """rows: (n, height, ⌈width / 8⌉), paper 1 → (n, ⌈height · width / 8⌉), ink 1, without the bits that fill up rows."""
-    found = np.empty((len(rows), -(-rows.shape[1] * width // 8)), np.uint8)
-    for start in range(0, len(rows), IN_CACHE):
-        ink = np.unpackbits(~rows[start : start + IN_CACHE], axis=2, count=width)
+    """rows: (height, n, ⌈width / 8⌉), paper 1 → (n, ⌈height · width / 8⌉), ink 1, without the bits that fill up rows."""
+    height, n, _ = rows.shape
+    found = np.empty((n, -(-height * width // 8)), np.uint8)
+    for start in range(0, n, IN_CACHE):
+        ink = np.unpackbits(~rows[:, start : start + IN_CACHE].transpose(1, 0, 2), axis=2, count=width)
         found[start : start + IN_CACHE] = np.packbits(ink.reshape(len(ink), -1), axis=1)
     return found

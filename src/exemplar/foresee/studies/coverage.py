@@ -7,6 +7,7 @@ from: of 15 out of 20 classes, two tasks share so many that a quarter of what cl
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -86,11 +87,14 @@ def _holds(score: Score, truth: float) -> bool:
     return bool(score.ci95[0] <= truth <= score.ci95[1])
 
 
-def compute_coverage(run: Run, seed: int, *, n_replicates: int = N_REPLICATES) -> list[Score]:
+def compute_coverage(
+    run: Run, seed: int, *, n_replicates: int = N_REPLICATES, classes: Sequence[tuple[int, int]] = CLASSES,
+    sizes: Sequence[int] = N_TASKS,
+) -> list[Score]:  # fmt: skip
     jobs = [
         CoverageJob(n_classes, ways, n_tasks, strength, n_replicates, seed)
-        for n_classes, ways in CLASSES
-        for n_tasks in N_TASKS
+        for n_classes, ways in classes
+        for n_tasks in sizes
         for strength in STRENGTHS
     ]
     scores = []
