@@ -35,6 +35,7 @@ from exemplar.answers import Answer, as_rows, format_pairs, format_scores, forma
 from exemplar.errors import UserError
 from exemplar.files import PART, whole_file
 from exemplar.options import Option, Place, verb
+from exemplar.progress import note_kept
 from exemplar.records import Score, Scores, Table
 from exemplar.store import Store, package_sources
 
@@ -108,6 +109,7 @@ def open_run(
         write_json(
             folder / "provenance.json", {"state": "finished", **cost, "sessions": sessions, **_provenance(identity)}
         )
+        note_kept()
         run.store.path.unlink(missing_ok=True)  # its results are in the tables now
 
 
