@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import jinja2
 
-from exemplar.files import whole_file
+from exemplar.files import write_all
 from exemplar.records import Score
 from exemplar.report.tables import ChoiceTable, Table, score_table
 
@@ -120,12 +120,9 @@ def write_page(
     page = _environment().get_template("page.html").render(
         title=title, lead=lead, chapters=chapters, footer=footer, verdict=verdict, made=rows, folder=folder.name
     )  # fmt: skip
-    for figure in (figure for chapter in chapters for figure in chapter.figures):
-        for ending, content in figure.files.items():
-            with whole_file(folder / f"{figure.name}.{ending}") as part:
-                part.write_bytes(content)
-    with whole_file(path) as part:
-        part.write_bytes(page.encode("utf-8", "replace"))  # names of files may hold what is not text
+    shown = [figure for chapter in chapters for figure in chapter.figures]
+    files = {folder / f"{figure.name}.{end}": content for figure in shown for end, content in figure.files.items()}
+    write_all({**files, path: page.encode("utf-8", "replace")})  # names of files may hold what is not text
     return path
 
 
