@@ -9,7 +9,7 @@ ifneq ($(wildcard ../shared/data),)
 export EXEMPLAR_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: run install test test-all check mutants speed speed-page house results clean
+.PHONY: run install test test-all check mutants speed speed-page house results trial constraints clean
 
 run: .venv/.installed  ## the tour: every room on built-in data, as one page
 	$(BIN)/exemplar tour --out tour
@@ -19,12 +19,12 @@ install: .venv/.installed  ## the package, in .venv
 test: .venv/.installed-dev  ## what CI runs
 	$(BIN)/python -m pytest -n 2 --dist loadfile --durations=25
 
-test-all: .venv/.installed-all  ## with the long kill, fuzz, load and Ray tests
+test-all: .venv/.installed-all  ## with the long kill, fuzz, load and Ray tests, and the wheel in a fresh environment
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m ""
 
 check: .venv/.installed-dev  ## style and types
-	$(BIN)/ruff check src tests speed mutants docs/import_graph.py docs/lab_screens.py
-	$(BIN)/ruff format --check src tests speed mutants docs/import_graph.py docs/lab_screens.py
+	$(BIN)/ruff check src tests speed mutants release docs/import_graph.py docs/lab_screens.py
+	$(BIN)/ruff format --check src tests speed mutants release docs/import_graph.py docs/lab_screens.py
 	$(BIN)/mypy
 
 speed: .venv/.installed-dev  ## how fast, next to a peer in the same run
@@ -39,6 +39,12 @@ results: .venv/.installed  ## docs/results.md from the committed results; says w
 
 house: .venv/.installed  ## docs/house.svg: who imports whom, as the source says
 	$(BIN)/python docs/import_graph.py
+
+trial: .venv/.made  ## what a newcomer gets and waits for: the wheel in a fresh environment, its size, commands cold and warm
+	$(BIN)/python release/trial.py
+
+constraints: .venv/.installed-dev  ## constraints.txt: the versions of everything here, for exact reproduction
+	$(BIN)/python release/constraints.py
 
 SAMPLE ?= 1
 mutants: .venv/.installed-dev  ## break MODULE on purpose, and see whether its tests notice (mutants/modules.toml has them)

@@ -7,6 +7,7 @@ own name (`seeds`), and one thread.
 
 from __future__ import annotations
 
+import errno
 import logging
 import multiprocessing
 import os
@@ -28,6 +29,7 @@ from exemplar.options import ENGINES
 from exemplar.progress import Shares, note_kept, progress, within_job
 from exemplar.store import Store, code_of, pack, unpack
 
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL", "NUMBA", "VECLIB_MAXIMUM")}
 
 
@@ -269,6 +271,11 @@ def attempt(function: Callable[[Any], Any], job: Any) -> bytes | Failure:
     except UserError as problem:
         return Failure(str(problem), traceback.format_exc(), True)
     except Exception as problem:
+        if isinstance(problem, OSError) and problem.errno in NO_ROOM:
+            place = problem.filename or "a file"
+            return Failure(
+                f"{place} cannot be written ({problem.strerror}): make room, or choose another place", "", True
+            )
         return Failure(f"{type(problem).__name__}: {problem}", traceback.format_exc(), False)
 
 
