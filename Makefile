@@ -9,7 +9,7 @@ ifneq ($(wildcard ../shared/data),)
 export EXEMPLAR_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: run install test test-all check verify mutants speed speed-page house results docs clean
+.PHONY: run install test test-all check verify mutants speed speed-page house results docs trial constraints clean
 
 run: .venv/.installed  ## the tour: every room on built-in data, as one page
 	$(BIN)/exemplar tour --out tour
@@ -19,7 +19,7 @@ install: .venv/.installed  ## the package, in .venv
 test: .venv/.installed-dev  ## what CI runs
 	$(BIN)/python -m pytest -n 2 --dist loadfile --durations=25
 
-test-all: .venv/.installed-all  ## with the long kill, fuzz, load and Ray tests, and every result that takes under five minutes
+test-all: .venv/.installed-all  ## with the long kill, fuzz, load and Ray tests, the wheel, and every result under five minutes
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m ""
 	$(BIN)/exemplar results verify --every
 
@@ -27,8 +27,8 @@ verify: .venv/.installed  ## results of every room computed again; fails where a
 	$(BIN)/exemplar results verify --seconds 180
 
 check: .venv/.installed-dev  ## style and types
-	$(BIN)/ruff check src tests speed mutants docs/*.py
-	$(BIN)/ruff format --check src tests speed mutants docs/*.py
+	$(BIN)/ruff check src tests speed mutants release docs/*.py
+	$(BIN)/ruff format --check src tests speed mutants release docs/*.py
 	$(BIN)/mypy
 
 speed: .venv/.installed-dev  ## how fast, next to a peer in the same run
@@ -48,6 +48,12 @@ docs: .venv/.installed-dev  ## the site, in build/site: offline, and no warning
 
 house: .venv/.installed  ## docs/house.svg: who imports whom, as the source says
 	$(BIN)/python docs/import_graph.py
+
+trial: .venv/.made  ## what a newcomer gets and waits for: the wheel in a fresh environment, its size, commands cold and warm
+	$(BIN)/python release/trial.py
+
+constraints: .venv/.installed-dev  ## constraints.txt: the versions of everything here, for exact reproduction
+	$(BIN)/python release/constraints.py
 
 SAMPLE ?= 1
 mutants: .venv/.installed-dev  ## break MODULE on purpose, and see whether its tests notice (mutants/modules.toml has them)

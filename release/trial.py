@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import resource
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -31,7 +32,12 @@ def install(place: Path) -> Path:
     """The wheel of this checkout in a new environment; returns the command `exemplar`."""
     subprocess.run([sys.executable, "-m", "venv", place / "venv"], check=True)
     python = place / "venv/bin/python"
-    subprocess.run([python, "-m", "pip", "wheel", "-q", "--no-deps", "-w", place / "wheel", ROOT], check=True)
+    clean = place / "source"  # without what an earlier build left
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        clean.mkdir(exist_ok=True)
+        shutil.copy(ROOT / name, clean)
+    shutil.copytree(ROOT / "src", clean / "src", ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))
+    subprocess.run([python, "-m", "pip", "wheel", "-q", "--no-deps", "-w", place / "wheel", clean], check=True)
     (wheel,) = (place / "wheel").glob("exemplar_lab-*.whl")
     subprocess.run([python, "-m", "pip", "install", "-q", wheel], check=True)
     return place / "venv/bin/exemplar"

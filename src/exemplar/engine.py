@@ -7,6 +7,7 @@ own name (`seeds`), and one thread.
 
 from __future__ import annotations
 
+import errno
 import logging
 import multiprocessing
 import os
@@ -14,7 +15,6 @@ import pickle
 import socket
 import sys
 import threading
-import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -26,11 +26,14 @@ from typing import Any, Protocol
 from exemplar import seeds
 from exemplar.errors import UserError, unknown
 from exemplar.options import ENGINES
+from exemplar.progress import Shares, note_kept, progress, within_job
 from exemplar.store import Store, code_of, pack, unpack
 
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL", "NUMBA", "VECLIB_MAXIMUM")}
 
-SECONDS_PER_LINE = 60.0  # of progress, where standard error is a file
+
+_shares: Shares | None = None  # in a worker: where its jobs say how far they are
 
 
 @dataclass(frozen=True)
@@ -51,19 +54,26 @@ class JobsFailed(UserError):
 
 
 class Backend(Protocol):
-    """Who computes. Yields (place of the job, packed result or failure) in any order."""
+    """Who computes. Yields (place of the job, packed result or failure) in any order. shares: where each job that runs on this
+    machine says how far it is."""
 
-    def compute(self, function: Callable[[Any], Any], jobs: Sequence[Any]) -> Iterator[tuple[int, bytes | Failure]]: ...
+    def compute(
+        self, function: Callable[[Any], Any], jobs: Sequence[Any], shares: Shares | None = None
+    ) -> Iterator[tuple[int, bytes | Failure]]: ...
 
 
 @dataclass(frozen=True)
 class Here:
     """In this process, one job after the other: for debugging, and for jobs that use a GPU."""
 
-    def compute(self, function: Callable[[Any], Any], jobs: Sequence[Any]) -> Iterator[tuple[int, bytes | Failure]]:
+    def compute(
+        self, function: Callable[[Any], Any], jobs: Sequence[Any], shares: Shares | None = None
+    ) -> Iterator[tuple[int, bytes | Failure]]:
         with one_thread():
             for place, job in enumerate(jobs):
-                yield place, attempt(function, job)
+                with within_job(shares, place):
+                    outcome = attempt(function, job)
+                yield place, outcome
 
 
 @dataclass(frozen=True)
@@ -76,7 +86,9 @@ class Pool:
         if self.workers is not None and self.workers < 1:
             raise UserError(f"{self.workers} workers cannot do anything: ask for at least 1")
 
-    def compute(self, function: Callable[[Any], Any], jobs: Sequence[Any]) -> Iterator[tuple[int, bytes | Failure]]:
+    def compute(
+        self, function: Callable[[Any], Any], jobs: Sequence[Any], shares: Shares | None = None
+    ) -> Iterator[tuple[int, bytes | Failure]]:
         try:
             pickle.dumps(function)
         except (pickle.PicklingError, AttributeError, TypeError) as problem:
@@ -86,23 +98,26 @@ class Pool:
         if not jobs:
             return
         suspects = []
-        for place, outcome in self._round(function, list(enumerate(jobs)), self.workers or os.cpu_count() or 1):
+        for place, outcome in self._round(function, list(enumerate(jobs)), self.workers or os.cpu_count() or 1, shares):
             if outcome is None:
                 suspects.append(place)
             else:
                 yield place, outcome
         for place in suspects:  # a process died: which job did it shows when each runs alone
-            for _, outcome in self._round(function, [(place, jobs[place])], 1):
+            for _, outcome in self._round(function, [(place, jobs[place])], 1, shares):
                 yield place, outcome or Failure("its process died (killed, or out of memory)", "", False)
 
     def _round(
-        self, function: Callable[[Any], Any], jobs: list[tuple[int, Any]], workers: int
+        self, function: Callable[[Any], Any], jobs: list[tuple[int, Any]], workers: int, shares: Shares | None
     ) -> Iterator[tuple[int, bytes | Failure | None]]:
         """Each job's outcome, None for those under way or waiting when a process died."""
         fresh = multiprocessing.get_context("spawn")  # forking a process that has threads can hang
         n = min(workers, len(jobs))
-        with environment(ONE_THREAD), ProcessPoolExecutor(n, fresh, initializer=end_with_parent) as pool:
-            futures = {pool.submit(attempt, function, job): place for place, job in jobs}
+        with (
+            environment(ONE_THREAD),
+            ProcessPoolExecutor(n, fresh, initializer=begin_worker, initargs=(shares,)) as pool,
+        ):
+            futures = {pool.submit(attempt_in_worker, function, job, place): place for place, job in jobs}
             try:
                 for future in as_completed(futures):
                     try:
@@ -123,7 +138,9 @@ class Ray:
     gpus: float = 0.0
     retries: int = 0
 
-    def compute(self, function: Callable[[Any], Any], jobs: Sequence[Any]) -> Iterator[tuple[int, bytes | Failure]]:
+    def compute(
+        self, function: Callable[[Any], Any], jobs: Sequence[Any], shares: Shares | None = None
+    ) -> Iterator[tuple[int, bytes | Failure]]:
         try:
             import ray
         except ImportError as problem:
@@ -216,16 +233,20 @@ def map(
     code = code_of(function)
     keys = [seeds.digest(code, job) for job in todo]
     done = store.get(keys) if store else {}
+    if done:
+        note_kept()
     missing = [place for place, key in enumerate(keys) if key not in done]
     failures: list[tuple[int, Failure]] = []
-    with progress(label, total=len(todo), done=len(todo) - len(missing)) as advance:
-        for place, outcome in (backend or Pool()).compute(function, [todo[place] for place in missing]):
+    shares = multiprocessing.RawArray("d", max(1, len(missing)))  # without a lock that a killed worker could keep
+    with progress(label, total=len(todo), done=len(todo) - len(missing), shares=shares) as advance:
+        for place, outcome in (backend or Pool()).compute(function, [todo[place] for place in missing], shares):
             if isinstance(outcome, Failure):
                 failures.append((missing[place], outcome))
             else:
                 done[keys[missing[place]]] = outcome
                 if store:
                     store.put(keys[missing[place]], outcome)
+                    note_kept()
             advance()
     if failures:
         raise _failed(sorted(failures, key=lambda pair: pair[0]), todo)
@@ -252,7 +273,23 @@ def attempt(function: Callable[[Any], Any], job: Any) -> bytes | Failure:
     except UserError as problem:
         return Failure(str(problem), traceback.format_exc(), True)
     except Exception as problem:
+        if isinstance(problem, OSError) and problem.errno in NO_ROOM:
+            place = problem.filename or "a file"
+            return Failure(
+                f"{place} cannot be written ({problem.strerror}): make room, or choose another place", "", True
+            )
         return Failure(f"{type(problem).__name__}: {problem}", traceback.format_exc(), False)
+
+
+def begin_worker(shares: Shares | None) -> None:
+    global _shares
+    _shares = shares
+    end_with_parent()
+
+
+def attempt_in_worker(function: Callable[[Any], Any], job: Any, place: int) -> bytes | Failure:
+    with within_job(_shares, place):
+        return attempt(function, job)
 
 
 def end_with_parent() -> None:
@@ -295,32 +332,3 @@ def one_thread() -> Iterator[None]:
     finally:
         if torch and before:
             torch.set_num_threads(before)
-
-
-def _lines(label: str, total: int, done: int) -> Callable[[], None]:
-    """Says how far it is once a minute, where nobody watches a bar: in a file."""
-    count, last = done, time.monotonic()
-
-    def advance() -> None:
-        nonlocal count, last
-        count += 1
-        if time.monotonic() - last >= SECONDS_PER_LINE:
-            last = time.monotonic()
-            print(f"{label}: {count} of {total}", file=sys.stderr, flush=True)
-
-    return advance
-
-
-@contextmanager
-def progress(label: str, *, total: int, done: int = 0) -> Iterator[Callable[[], None]]:
-    """A bar on standard error, if that is a terminal, and else a line now and then; call what it gives after each step."""
-    if not sys.stderr.isatty() or total == 0:
-        yield _lines(label, total, done)
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(label, total=total, completed=done)
-        yield lambda: bar.advance(task)

@@ -8,6 +8,10 @@ class UserError(Exception):
     """The user can fix this. The message is one sentence; the command line prints it and exits with 2."""
 
 
+class NoRoom(UserError):
+    """The disk is full: nothing that was asked is wrong, and what was done so far is worth keeping."""
+
+
 def unknown(kind: str, name: str, known: Iterable[str], *, where: str = "") -> UserError:
     """The error for a name that does not exist (where: in what); it offers the names that come near.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import lzma
 import os
 import struct
@@ -10,15 +11,15 @@ import tempfile
 import tokenize
 import zipfile
 import zlib
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
 from itertools import takewhile
 from pathlib import Path
 from typing import IO
 
 import numpy as np
 
-from exemplar.errors import UserError, shortened
+from exemplar.errors import NoRoom, UserError, shortened
 from exemplar.unpacking import open_zip
 
 PART = ".part"  # the ending of what is still being written
@@ -49,13 +50,26 @@ def whole_file(path: Path) -> Iterator[Path]:
             os.fsync(file.fileno())
         part.replace(path)
     except OSError as problem:
-        raise UserError(f"{path} cannot be written ({problem.strerror or problem}): choose another place") from problem
+        raise _cannot_be_written(path, problem) from problem
     finally:
         with suppress(OSError):  # it has been moved, or could not be there at all: a name too long, no such place
             part.unlink()
         for folder in made:  # the innermost first
             with suppress(OSError):  # it holds the file, or something of others
                 folder.rmdir()
+
+
+def write_all(files: Mapping[Path, bytes]) -> None:
+    """Several files that belong together: all of them, or none. The last is moved into its place last."""
+    with ExitStack() as whole:
+        for path, content in reversed(list(files.items())):  # what is entered first is left last
+            whole.enter_context(whole_file(path)).write_bytes(content)
+
+
+def _cannot_be_written(path: Path, problem: OSError) -> UserError:
+    full = problem.errno in (errno.ENOSPC, errno.EDQUOT)
+    advice = "make room, or choose another place" if full else "choose another place"
+    return (NoRoom if full else UserError)(f"{path} cannot be written ({problem.strerror or problem}): {advice}")
 
 
 def check_place(path: Path) -> None:
@@ -73,9 +87,7 @@ def check_folder(folder: Path) -> None:
         with tempfile.TemporaryFile(dir=there):
             pass
     except OSError as problem:
-        raise UserError(
-            f"{folder} cannot be written ({problem.strerror or problem}): choose another place"
-        ) from problem
+        raise _cannot_be_written(folder, problem) from problem
 
 
 def write_npz(path: Path, arrays: dict[str, np.ndarray], *, compressed: bool = True) -> None:

@@ -32,9 +32,10 @@ import numpy as np
 
 from exemplar import __version__, engine
 from exemplar.answers import Answer, as_rows, format_pairs, format_scores, format_table
-from exemplar.errors import UserError
+from exemplar.errors import NoRoom, UserError
 from exemplar.files import PART, whole_file
 from exemplar.options import Option, Place, verb
+from exemplar.progress import note_kept
 from exemplar.records import Score, Scores, Table
 from exemplar.store import Store, package_sources
 
@@ -78,7 +79,8 @@ def open_run(
     """Begin a run, or resume it. config: a dataclass or dict; data: name → fingerprint of what it reads.
 
     A user's mistake inside leaves nothing of the folders that were made for the run, unless there are files that match `keep`:
-    work done already, for when the mistake is fixed. Whatever else ends it (Ctrl-C, a kill, a bug of ours) leaves them.
+    work done already, for when the mistake is fixed. So does a full disk, unless jobs are done already. Whatever else ends it
+    (Ctrl-C, a kill, a bug of ours) leaves them.
     """
     folder = Path(folder)
     identity = _identity(command, config, seed, variant) | {"data": plain(data or {})}
@@ -92,14 +94,15 @@ def open_run(
             return
         for rest in folder.glob(f".*{PART}"):  # what a kill left half-written
             rest.unlink()
-        write_json(folder / "config.json", identity)
         sessions = [*before.get("sessions", []), {"started": _now(), "host": platform.node(), "argv": sys.argv[1:]}]
-        write_json(folder / "provenance.json", {"state": "running", "sessions": sessions, **_provenance(identity)})
         start = time.monotonic()
         try:
+            write_json(folder / "config.json", identity)
+            write_json(folder / "provenance.json", {"state": "running", "sessions": sessions, **_provenance(identity)})
             yield run
-        except UserError:
-            if not before and not (keep and any(folder.glob(keep))):
+        except UserError as problem:
+            begun = isinstance(problem, NoRoom) and run.store.path.exists()
+            if not before and not begun and not (keep and any(folder.glob(keep))):
                 _remove(made)
             raise
         sessions[-1]["seconds"] = round(time.monotonic() - start, 3)
@@ -108,6 +111,7 @@ def open_run(
         write_json(
             folder / "provenance.json", {"state": "finished", **cost, "sessions": sessions, **_provenance(identity)}
         )
+        note_kept()
         run.store.path.unlink(missing_ok=True)  # its results are in the tables now
 
 

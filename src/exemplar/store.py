@@ -15,8 +15,10 @@ from typing import Any
 import numpy as np
 
 from exemplar import seeds
-from exemplar.errors import UserError
+from exemplar.errors import NoRoom, UserError
 from exemplar.unpacking import open_npz
+
+CANNOT_WRITE = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR)  # what is there is good
 
 
 class Store:
@@ -35,6 +37,11 @@ class Store:
             finally:
                 connection.close()
         except sqlite3.Error as problem:
+            if getattr(problem, "sqlite_errorcode", 0) & 0xFF in CANNOT_WRITE:
+                raise NoRoom(
+                    f"{self.path} cannot be written ({problem}): make room on the disk, and the same command resumes with "
+                    "what it holds"
+                ) from problem
             raise UserError(
                 f"{self.path} cannot be used ({problem}): remove it, what it held is computed again"
             ) from problem

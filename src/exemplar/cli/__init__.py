@@ -17,6 +17,7 @@ import typer
 from exemplar import __version__, rooms
 from exemplar.cli.commands import make_command
 from exemplar.errors import UserError
+from exemplar.progress import forget_kept, is_kept
 
 STOPPED = 130  # the exit code of Ctrl-C
 ABOUT = "What can you do after seeing something once? The same few-shot visual tasks for people and machines."
@@ -111,6 +112,7 @@ def main() -> None:
     """Run a command; a user's mistake is one sentence on standard error and exit code 2, a bug of ours is 1."""
     words = [word for word in sys.argv[1:] if word != "--debug"]
     debug = len(words) < len(sys.argv) - 1
+    forget_kept()
     try:
         code = make_app(next((word for word in _typed(words) if not word.startswith("-")), ""))(
             words, prog_name="exemplar", standalone_mode=False
@@ -122,7 +124,8 @@ def main() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
     except KeyboardInterrupt:
-        kept = "; what was done so far is kept, and the same command resumes there" if _resumes(words) else ""
+        resumes = is_kept() and _resumes(words)
+        kept = "; what was done so far is kept, and the same command resumes there" if resumes else ""
         code = say(f"stopped{kept}", STOPPED)
     except UserError as problem:
         code = say(str(problem), 2)

@@ -13,7 +13,7 @@ import torch
 from torch import nn
 
 from exemplar import seeds
-from exemplar.engine import progress
+from exemplar.progress import progress
 
 PART = {"cpu": 64, "cuda": 500}  # drawings at a time
 

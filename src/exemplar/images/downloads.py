@@ -11,6 +11,7 @@ import http.client
 import json
 import os
 import sys
+import time
 import urllib.error
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -22,6 +23,7 @@ from typing import cast
 from exemplar.errors import UserError
 from exemplar.images.checksums import matches, pin, stands
 from exemplar.images.wire import Patience, Transient, ask, attempts, on_the_wire, stated_md5
+from exemplar.progress import SECONDS_PER_LINE
 
 if sys.platform != "win32":
     import fcntl
@@ -251,9 +253,12 @@ def locked(part: Path) -> Iterator[FileIO]:
 
 @contextmanager
 def _bar(name: str, progress: bool | None) -> Iterator[Show]:
-    """Gives a function that draws how far the download is, or does nothing."""
-    if not (sys.stderr.isatty() if progress is None else progress):
+    """Gives a function that shows how far the download is: a bar, or where nobody watches one a line every half minute."""
+    if progress is False:
         yield lambda have, total: None
+        return
+    if not (progress or sys.stderr.isatty()):
+        yield _lines(name)
         return
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
@@ -262,3 +267,17 @@ def _bar(name: str, progress: bool | None) -> Iterator[Show]:
     with Progress(*columns, console=Console(stderr=True)) as bar:
         task = bar.add_task(name, total=None)
         yield lambda have, total: bar.update(task, completed=have, total=total)
+
+
+def _lines(name: str) -> Show:
+    last = time.monotonic()
+
+    def show(have: int, total: int | None) -> None:
+        nonlocal last
+        if time.monotonic() - last >= SECONDS_PER_LINE:
+            last = time.monotonic()
+            print(
+                f"{name}: {have / 1e6:.0f} MB{f' of {total / 1e6:.0f}' if total else ''}", file=sys.stderr, flush=True
+            )
+
+    return show

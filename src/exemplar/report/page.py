@@ -19,7 +19,7 @@ from urllib.parse import quote, unquote
 
 import jinja2
 
-from exemplar.files import reading, whole_file
+from exemplar.files import reading, whole_file, write_all
 from exemplar.records import Score
 from exemplar.report.marks import MARK, check_ours, is_ours, mark_png, mark_svg
 from exemplar.report.tables import ChoiceTable, Table, format_percent, score_table
@@ -158,11 +158,7 @@ def write_page(
     before = linked_figures(path)
     for place in (path, *files):
         check_ours(place)
-    for place, content in files.items():
-        with whole_file(place) as part:
-            part.write_bytes(content)
-    with whole_file(path) as part:
-        part.write_bytes(page.encode("utf-8", "replace"))  # names of files may hold what is not text
+    write_all({**files, path: page.encode("utf-8", "replace")})  # names of files may hold what is not text
     for stale in before - set(files):
         if is_ours(stale):
             stale.unlink(missing_ok=True)

@@ -13,9 +13,9 @@ from pathlib import Path
 import numpy as np
 
 from exemplar import seeds
-from exemplar.engine import progress
 from exemplar.images.concepts import ConceptSet
 from exemplar.images.sources import cache_folder
+from exemplar.progress import progress
 from exemplar.spaces.devices import find_device
 from exemplar.spaces.feature_cache import FeatureCache, this_program
 from exemplar.spaces.inputs import Images, count_images, take_images

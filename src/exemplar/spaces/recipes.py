@@ -259,8 +259,8 @@ def make_images(recipe: Recipe, *, device: str = "auto") -> TrainingImages:
 
     device: where the space that chooses the exemplars encodes the images.
     """
-    from exemplar.engine import progress
     from exemplar.images.catalogue import load
+    from exemplar.progress import progress
     from exemplar.spaces.cards import same_names
     from exemplar.spaces.encoding import encode_kept
     from exemplar.spaces.exemplars import central_exemplars

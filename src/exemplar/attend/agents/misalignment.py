@@ -14,8 +14,8 @@ import torch
 from torch import Tensor
 
 from exemplar.attend.agents.denoiser import PART, Denoiser, choose_times, misalignment, noise_streams, step_back
-from exemplar.engine import progress
 from exemplar.errors import UserError
+from exemplar.progress import progress
 
 
 @dataclass(frozen=True, eq=False)

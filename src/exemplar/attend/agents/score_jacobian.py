@@ -14,7 +14,7 @@ import torch
 
 from exemplar.attend.agents.denoiser import PART, Denoiser, choose_times, noise_streams
 from exemplar.attend.agents.misalignment import noised
-from exemplar.engine import progress
+from exemplar.progress import progress
 
 
 @dataclass(frozen=True, eq=False)

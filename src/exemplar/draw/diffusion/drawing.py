@@ -19,8 +19,8 @@ from exemplar.draw.diffusion.objective import LAYOUT, Objective
 from exemplar.draw.diffusion.presets import can_guide
 from exemplar.draw.diffusion.replaying import recorded
 from exemplar.draw.diffusion.samplers import SAMPLERS, Predict, Sampling, clipped, guide
-from exemplar.engine import progress
 from exemplar.errors import UserError
+from exemplar.progress import progress
 
 PART = {"cpu": 32, "cuda": 500}  # drawings at a time
 

@@ -25,9 +25,9 @@ from exemplar.draw.quickdraw_fs.splits import (
     split_at_random,
     split_by_category,
 )
-from exemplar.engine import progress
 from exemplar.errors import UserError, unknown
 from exemplar.files import whole_file, write_npz
+from exemplar.progress import progress
 from exemplar.records import Score, Scores
 from exemplar.runs import open_run, write_json
 

@@ -8,34 +8,50 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from exemplar.progress import SECONDS_PER_LINE, tell_share
+
 HELD_OUT = "held_out_accuracy"  # the beginning of what is shown first
 
 
 @contextmanager
 def step_bar(steps: int, *, shown: bool) -> Iterator[Callable[..., None]]:
     """A line on standard error, if that is a terminal: how far, how long still, and the latest numbers. Call what it gives with
-    the number of the step and, where there is one, the curve's new entry; the line ends with the training."""
-    if not (shown and sys.stderr.isatty()):
+    the number of the step and, where there is one, the curve's new entry; the line ends with the training. In a file a line
+    every half minute, and within a job of the engine its share of the bar of all jobs."""
+    if tell_share(0.0):
+
+        def tell(step: int, entry: dict[str, float] | None = None) -> None:
+            tell_share(step / steps)
+
+        yield tell
+        return
+    if not shown:
         yield lambda step, entry=None: None
         return
     first: tuple[int, float] | None = None
-    last, numbers = 0.0, ""
+    moving = sys.stderr.isatty()
+    pause = 0.2 if moving else SECONDS_PER_LINE
+    last, numbers = 0.0 if moving else time.monotonic(), ""
 
     def show(step: int, entry: dict[str, float] | None = None) -> None:
         nonlocal first, last, numbers
         now = time.monotonic()
-        if entry is None and now - last < 0.2:
+        first, numbers = first or (step, now), _in_short(entry) if entry else numbers
+        if now - last < pause and not (moving and entry):
             return
-        first, last, numbers = first or (step, now), now, _in_short(entry) if entry else numbers
+        last = now
         took = (now - first[1]) / (step - first[0]) if step > first[0] else None
         left = "" if took is None else f", {took * (steps - step):.0f} s left"
         line = f"{step}/{steps} steps{left}  {numbers}"
-        print(f"\r\x1b[K{line[: shutil.get_terminal_size().columns - 1]}", end="", file=sys.stderr, flush=True)
+        if moving:
+            print(f"\r\x1b[K{line[: shutil.get_terminal_size().columns - 1]}", end="", file=sys.stderr, flush=True)
+        else:
+            print(line, file=sys.stderr, flush=True)
 
     try:
         yield show
     finally:
-        if first is not None:
+        if moving and first is not None:
             print(file=sys.stderr)
 
 

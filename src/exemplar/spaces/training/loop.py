@@ -22,6 +22,7 @@ from torch import nn
 
 from exemplar import seeds
 from exemplar.errors import UserError, unknown
+from exemplar.progress import note_kept
 from exemplar.spaces.devices import count_gpus, find_device
 from exemplar.spaces.training.bar import step_bar
 from exemplar.spaces.training.checkpoints import CHECKPOINT, load_checkpoint, save_checkpoint
@@ -208,6 +209,7 @@ class _Run:
             )
         weights = {"network": network.state_dict(), "optimizer": optimizer.state_dict()}
         save_checkpoint(self.folder, {"identity": self.identity, **weights, **state})
+        note_kept()
 
     def validate(self, network: nn.Module, data: TrainingImages) -> dict[str, float]:
         if data.held_out is None:
