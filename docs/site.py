@@ -33,7 +33,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
     """An interval is not broken between its ends."""
-    return INTERVAL.sub(r"[\1,\u00a0\2]", markdown)
+    return INTERVAL.sub("[\\1,\u00a0\\2]", markdown)
 
 
 def fill(nav: Any, lists: dict[str, list[Any]]) -> Any:

@@ -25,6 +25,7 @@ from exemplar.runs import describe_run, load_scores, read_json
 
 MANIFEST = "submission.json"
 ENDINGS = (".json", ".parquet", ".npz")  # of what is packed: no pages, no figures
+SEED = 0  # of every run on a leaderboard
 MOST_BYTES = 2**31  # that a submission may unpack to
 PRIVATE = ("host", "sessions", "git")  # of provenance.json: names of machines, folders and commits
 
@@ -54,12 +55,13 @@ def check_submission(place: Path | str, commit: bool) -> Answer:
         with as_written():
             name, board = find_board(folder)
             assert board.check is not None, "a board that a run can be near to checks it"
-            placed, seed = board.check(folder), int(describe_run(folder)["seed"])
+            check_seed(describe_run(folder)["seed"])
+            placed = board.check(folder)
         check_same(load_scores(folder), placed.scores)
     row = row_of(placed.scores, board)
     standing = place_among(row, name, board)
     if commit:
-        keep_submission(name, placed.agent, list(row.values()), seed, hashes)
+        keep_submission(name, placed.agent, list(row.values()), SEED, hashes)
     values = {"leaderboard": name, "agent": placed.agent, "scores": by_name(row.values()), **standing}
     values |= {"facts": dict(placed.facts), "unproven": list(placed.unproven), "files": dict(hashes)}
     where = f"It stands {standing['place']} of {standing['of']} by {board.columns[0]}." if standing["place"] else ""
@@ -104,6 +106,12 @@ def as_written() -> Iterator[None]:
             f"The submission is not as exemplar writes it ({type(problem).__name__}: {first_line(problem)}): pack the run's "
             "own folder."
         ) from problem
+
+
+def check_seed(seed: object) -> None:
+    """A seed of one's own choice could be the luckiest of many."""
+    if seed != SEED:
+        raise UserError(f"The tasks of leaderboards have seed {SEED}, the run has seed {seed}: leave --seed out.")
 
 
 def check_same(stated: Sequence[Score], found: Sequence[Score]) -> None:
