@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,6 +13,7 @@ import exemplar
 from exemplar.rooms import Room, list_rooms
 
 PAGES = {"images": "data.md"}  # where a room's page is not called as the room is
+INTERVAL = re.compile(r"\[(-?[\d.]+), (-?[\d.]+)\](?!\()")
 HOUSE = ("results", "runs")  # front doors that are no room's
 
 
@@ -27,6 +29,11 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     for name, text in write_doors():
         files.append(File.generated(config, f"reference/{name}.md", content=text))
     return files
+
+
+def on_page_markdown(markdown: str, **_: Any) -> str:
+    """An interval is not broken between its ends."""
+    return INTERVAL.sub("[\\1,\u00a0\\2]", markdown)
 
 
 def fill(nav: Any, lists: dict[str, list[Any]]) -> Any:

@@ -160,7 +160,13 @@ def load_scores(folder: Path | str) -> list[Score]:
 def show_runs(
     folder: Annotated[Place, Option("Where to look; all folders below are searched.", positional=True)] = Path(),
 ) -> Answer:
-    """The runs below a folder, with their state."""
+    """The runs below a folder, with their state.
+
+    >>> import exemplar as ex
+    >>> _ = ex.recall.run("chance", data="glyphs", n=2, engine="here", out="shown/chance")
+    >>> [run["command"] for run in ex.runs.show_runs("shown")["runs"]]
+    ['recall run']
+    """
     place = Path(folder).expanduser()
     if not place.is_dir():
         raise UserError(f"there is no folder {folder}")
@@ -177,7 +183,13 @@ def show_runs(
 
 @verb
 def show_run(folder: Annotated[Place, Option("A run folder.", positional=True)]) -> Answer:
-    """What one run was asked, where it ran, and its scores."""
+    """What one run was asked, where it ran, and its scores.
+
+    >>> import exemplar as ex
+    >>> _ = ex.recall.run("chance", data="glyphs", n=2, engine="here", out="shown/chance")
+    >>> ex.runs.show_run("shown/chance")["config"]["agent"]
+    'chance'
+    """
     place = Path(folder).expanduser()
     about, scores = describe_run(place), load_scores(place)
     about["scores"] = as_rows(scores)

@@ -17,7 +17,16 @@ DOCS = ROOT / "docs"
 PAGES = sorted(
     [DOCS / "index.md", *(page for part in ("guides", "concepts", "extending") for page in (DOCS / part).glob("*.md"))]
 )
-SLOW = {"index", "photographs", "generator", "continual"}  # networks of some size: with the long tests
+SLOW = {
+    "index",
+    "photographs",
+    "generator",
+    "continual",
+    "people",
+    "encoder",
+    "scores",
+}  # networks of some size: with the long tests
+ADDED = sorted((DOCS / "extending").glob("*.md"))
 SERVES = "exemplar lab serve"  # waits for browsers; tests/lab has it
 IN_COPY = """
 import shlex, sys, warnings
@@ -67,7 +76,10 @@ def test_a_page_runs_from_top_to_bottom(
                 assert said.code == 0, f"{line}: {said.err}"
 
 
-@pytest.mark.parametrize("page", sorted((DOCS / "extending").glob("*.md")), ids=lambda page: page.stem)
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(page, id=page.stem, marks=[pytest.mark.long] if page.stem == "agent" else []) for page in ADDED],
+)
 def test_what_is_added_as_a_page_says_works_in_a_copy_of_the_package(page: Path, tmp_path: Path) -> None:
     home = tmp_path / "src" / "exemplar"
     shutil.copytree(ROOT / "src" / "exemplar", home, ignore=shutil.ignore_patterns("__pycache__", "weights", "results"))

@@ -5,6 +5,7 @@ Tasks are the leaderboards' own, made small.
 
 from __future__ import annotations
 
+import doctest
 import json
 import shutil
 import zipfile
@@ -28,7 +29,7 @@ from exemplar.learn.stimuli import built_in_stimuli
 from exemplar.recall import leaderboard as recall_board
 from exemplar.recall.suites import load_suite
 from exemplar.records import Drawings, Predictions, Scores
-from exemplar.results import kept
+from exemplar.results import kept, standings
 from exemplar.results.standings import format_index, format_page, list_rows
 from exemplar.results.submitting import MANIFEST
 
@@ -168,13 +169,32 @@ def edited_config(folder: Path, **changed: Any) -> None:
         ),
         (lambda f: edited_trials(f, shown=lambda r: r.shown[:, ::-1]), "images shown are not those of seed 0"),
         (lambda f: edited_trials(f, images=lambda r: np.char.add(r.images, "x")), "not the built-in objects"),
-        (lambda f: edited_config(f, seed=1), "images shown are not those of seed 1"),
+        (lambda f: edited_config(f, seed=1), "have seed 0, the run has seed 1: leave --seed out"),
         (lambda f: edited_config(f, command="attend maps"), "no leaderboard for runs of exemplar attend maps"),
+        (lambda f: edited_config(f, command="foresee run"), "Runs of exemplar foresee run cannot be submitted"),
+        (lambda f: edited_config(f, config={}), "is of no task on a leaderboard"),
+        (lambda f: edited_config(f, seed="x"), "have seed 0, the run has seed x"),
+        (lambda f: edited_config(f, config={"experiment": 1}), "is not as exemplar writes it (KeyError: 'variant')"),
         (lambda f: (f / "scores.parquet").unlink(), "has no scores.parquet"),
         (lambda f: (f / "trials.npz").write_bytes(b"PK"), "cannot be read as an npz archive"),
         (lambda f: (f / "provenance.json").write_text('{"state": "running"}'), "is not finished"),
     ],
-    ids=["scores", "correct", "flipped", "order", "images", "seed", "command", "no scores", "cut", "unfinished"],
+    ids=[
+        "scores",
+        "correct",
+        "flipped",
+        "order",
+        "images",
+        "seed",
+        "command",
+        "closed",
+        "no config",
+        "seed of text",
+        "no variant",
+        "no scores",
+        "cut",
+        "unfinished",
+    ],
 )
 def test_records_and_scores_that_were_edited_are_refused(
     edit: Callable[[Path], None], sentence: str, copy: Path, exemplar: Any
@@ -194,6 +214,10 @@ def test_what_is_no_run_is_refused(tmp_path: Path, exemplar: Any) -> None:
     assert "There is no " in mistake(exemplar("results", "check", tmp_path / "nowhere"))
     assert "is no run folder" in mistake(exemplar("results", "check", tmp_path))
     assert "is an .zip" not in mistake(exemplar("results", "pack", tmp_path))
+
+
+def test_names_from_outside_are_text_in_a_table() -> None:
+    assert doctest.testmod(standings).failed == 0
 
 
 def test_a_submission_that_is_kept_stands_on_the_page(

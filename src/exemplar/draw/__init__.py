@@ -215,7 +215,16 @@ def compare(
     seed: Seed = 0,
 ) -> Answer:
     """One page about several drawers: the plane, curves, concepts and sheets. The data's own drawers are added if they are
-    not among them."""
+    not among them.
+
+    Returns:
+        `page`, to open in a browser; `differences`, of each pair and score, with interval and p.
+
+    >>> import exemplar as ex
+    >>> both = ex.draw.compare(["copies"], data="glyphs", n=3, exemplar="drawer:drawer01", html="page.html")
+    >>> both.page.name, both["differences"][0]["score"]
+    ('page.html', 'diversity')
+    """
     from exemplar.draw.choices import read_ways, read_words
     from exemplar.draw.comparing import compare_request
     from exemplar.draw.requests import Request

@@ -186,6 +186,13 @@ def fit(
 
     Returns:
         `errors`: its mean absolute error on classes held out; `predictor`: a `GeneralizationPredictor`.
+
+    >>> import exemplar as ex, numpy as np
+    >>> x = np.random.default_rng(0).random((20, 30, 8)) + 2 * np.random.default_rng(1).random((20, 1, 8))
+    >>> fitted = ex.foresee.fit(features=x, ways="3-5", shots="3", queries="10")
+    >>> task = {"support": x[:4, :3].reshape(12, 8), "labels": np.repeat(np.arange(4), 3), "queries": x[:4, 3:].reshape(-1, 8)}
+    >>> 0 < ex.foresee.predict(task, predictor=fitted.predictor)["expected_accuracy"] <= 1
+    True
     """
     from exemplar.foresee.predicting import fit_predictor
     from exemplar.foresee.running import BankRequest

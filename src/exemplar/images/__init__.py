@@ -126,7 +126,12 @@ def sheet(
     size: Size = None,
     seed: Seed = 0,
 ) -> Answer:
-    """A contact sheet: some concepts, one per row, as a PNG."""
+    """A contact sheet: some concepts, one per row, as a PNG.
+
+    >>> import exemplar as ex
+    >>> ex.images.sheet("glyphs", out="sheet.png", concepts=2, each=3).figures["sheet"].name
+    'sheet.png'
+    """
     from exemplar.images.inspecting import write_contact_sheet
 
     return write_contact_sheet(name, split, out, concepts, each, size, seed)

@@ -110,7 +110,13 @@ def simulate(
     out: Annotated[Place | None, Option("Without a server: the folder for the records.")] = None,
     seed: Seed = 0,
 ) -> Answer:
-    """Let bots take part in an experiment, through a server as browsers do, or without one: the records are the same."""
+    """Let bots take part in an experiment, through a server as browsers do, or without one: the records are the same.
+
+    >>> import exemplar as ex
+    >>> done = ex.lab.simulate("turing", agent="guesser", n=2, out="judged")
+    >>> ex.lab.turing("judged").scores.frame["name"].tolist()[:2]
+    ['told_apart', 'd_prime']
+    """
     from exemplar.lab.bots import simulate_bots
 
     return simulate_bots(experiment, agent, stage, n, server, experiments, out, seed)

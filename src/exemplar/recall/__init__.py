@@ -101,7 +101,13 @@ def check(
     data: Annotated[str | None, Option("What its rows are rows of; the data it names unless given.")] = None,
     split: Split = None,
 ) -> Answer:
-    """Hold a suite against every rule of the specification; names the first that is broken, and exits with 1 then."""
+    """Hold a suite against every rule of the specification; names the first that is broken, and exits with 1 then.
+
+    >>> import exemplar as ex
+    >>> _ = ex.recall.make_tasks("glyphs", n=3, out="held.npz")
+    >>> ex.recall.check("held.npz")["passes"]
+    True
+    """
     from exemplar.recall.task_verbs import answer_check
 
     return answer_check(suite, data, split)
@@ -167,7 +173,14 @@ def compare(
     runs: Annotated[Names, Option("Two or more folders of `recall run`, on the same suite.", positional=True)],
     out: Out = None,
 ) -> Answer:
-    """Compare learners on the same tasks, paired: differences with intervals, p of no difference (Holm), Pareto front."""
+    """Compare learners on the same tasks, paired: differences with intervals, p of no difference (Holm), Pareto front.
+
+    >>> import exemplar as ex
+    >>> for agent in ("chance", "joint-oracle"):
+    ...     _ = ex.recall.run(agent, data="glyphs", n=3, engine="here", out=agent)
+    >>> ex.recall.compare(["joint-oracle", "chance"])["differences"][0]["accuracy"]["value"] > 0
+    True
+    """
     from exemplar.recall.comparing import compare_runs
 
     return compare_runs(runs, out)

@@ -22,7 +22,12 @@ __all__ = ["check", "leaderboards", "list_results", "pack", "page", "run", "veri
 
 @verb
 def list_results() -> Answer:
-    """The results there are."""
+    """The results there are.
+
+    >>> import exemplar as ex
+    >>> ex.results.list_results()["results"][0]["name"]
+    'naming-by-pixels'
+    """
     from exemplar.results.computing import describe_results
 
     return describe_results()
@@ -35,7 +40,11 @@ def run(
     commit: Annotated[bool, Option("Keep the scores in the package, for docs/results.md.")] = False,
     seed: Seed = 0,
 ) -> Answer:
-    """Compute a result again and print its scores."""
+    """Compute a result again and print its scores.
+
+    Returns:
+        `scores`, each with its labels; `folder`, the run.
+    """
     from exemplar.results.computing import run_result
 
     return run_result(name, out, commit, seed)

@@ -157,10 +157,19 @@ def _format_table(rows: Sequence[Row], board: Leaderboard) -> str:
     lines = [heads, ["---"] * len(heads)]
     for number, row in enumerate(rows, 1):
         place = [str(number) if ranked[number - 1] else "–"] if any(ranked) else []
-        who = f"{row.name} *(submitted)*" if row.submitted else row.name
+        who = f"{_plain(row.name)} *(submitted)*" if row.submitted else row.name
         n = next(iter(row.scores.values())).n
         lines.append([*place, who, *(_cell(row.scores.get(name)) for name in columns), f"{n:,}"])
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _plain(name: str) -> str:
+    """A name from outside that is nothing but text in a table of Markdown.
+
+    >>> _plain("mine | [x](y) <b>")
+    'mine \\\\| \\\\[x\\\\](y) &lt;b>'
+    """
+    return re.sub(r"([\\|\[\]*_`])", r"\\\1", " ".join(name.split())).replace("<", "&lt;")
 
 
 def _cell(score: Score | None) -> str:

@@ -15,7 +15,7 @@ from typing import Any
 from exemplar import rooms
 from exemplar.answers import Answer, by_name, format_scores
 from exemplar.errors import UserError, shortened
-from exemplar.files import check_place, reading, whole_file
+from exemplar.files import check_place, first_line, reading, whole_file
 from exemplar.options import check_path
 from exemplar.records import Score, Scores
 from exemplar.results.kept import differences
@@ -25,6 +25,7 @@ from exemplar.runs import describe_run, load_scores, read_json
 
 MANIFEST = "submission.json"
 ENDINGS = (".json", ".parquet", ".npz")  # of what is packed: no pages, no figures
+SEED = 0  # of every run on a leaderboard
 MOST_BYTES = 2**31  # that a submission may unpack to
 PRIVATE = ("host", "sessions", "git")  # of provenance.json: names of machines, folders and commits
 
@@ -51,15 +52,16 @@ def pack_run(run: Path | str, out: Path | str | None) -> Answer:
 def check_submission(place: Path | str, commit: bool) -> Answer:
     """Whether a submission, or the run that would be one, can stand on its leaderboard, and where."""
     with opened(Path(place).expanduser()) as (folder, hashes):
-        name, board = find_board(folder)
-        if board.check is None:
-            raise UserError(f"The leaderboard {name} takes no submissions: its rows are made by the package itself.")
-        placed, seed = board.check(folder), int(describe_run(folder)["seed"])
+        with as_written():
+            name, board = find_board(folder)
+            assert board.check is not None, "a board that a run can be near to checks it"
+            check_seed(describe_run(folder)["seed"])
+            placed = board.check(folder)
         check_same(load_scores(folder), placed.scores)
     row = row_of(placed.scores, board)
     standing = place_among(row, name, board)
     if commit:
-        keep_submission(name, placed.agent, list(row.values()), seed, hashes)
+        keep_submission(name, placed.agent, list(row.values()), SEED, hashes)
     values = {"leaderboard": name, "agent": placed.agent, "scores": by_name(row.values()), **standing}
     values |= {"facts": dict(placed.facts), "unproven": list(placed.unproven), "files": dict(hashes)}
     where = f"It stands {standing['place']} of {standing['of']} by {board.columns[0]}." if standing["place"] else ""
@@ -87,7 +89,29 @@ def find_board(folder: Path) -> tuple[str, Leaderboard]:
     if not boards:
         raise UserError(f"There is no leaderboard for runs of exemplar {command}.")
     ways = dict.fromkeys(board.command for board in boards.values() if board.command)
+    if not ways:
+        raise UserError(
+            f"Runs of exemplar {command} cannot be submitted: the package makes the rows of this leaderboard."
+        )
     raise UserError(f"The run is of no task on a leaderboard: those of this room are made by {shortened(ways, 3)}.")
+
+
+@contextmanager
+def as_written() -> Iterator[None]:
+    """What a run's folder from anywhere holds may not be as we write it: then it is refused, too."""
+    try:
+        yield
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as problem:
+        raise UserError(
+            f"The submission is not as exemplar writes it ({type(problem).__name__}: {first_line(problem)}): pack the run's "
+            "own folder."
+        ) from problem
+
+
+def check_seed(seed: object) -> None:
+    """A seed of one's own choice could be the luckiest of many."""
+    if seed != SEED:
+        raise UserError(f"The tasks of leaderboards have seed {SEED}, the run has seed {seed}: leave --seed out.")
 
 
 def check_same(stated: Sequence[Score], found: Sequence[Score]) -> None:
