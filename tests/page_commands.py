@@ -32,8 +32,7 @@ def draw_compare(place: Path) -> Path:
 
 def draw_study(name: str) -> Callable[[Path], Path]:
     def study(place: Path) -> Path:
-        few: dict[str, Any] = {"concepts": ["30"]} if name in ("known-answers", "number-of-drawings") else {}
-        return _page(ex.draw.study(name, data="glyphs", out=place, **few))
+        return _page(ex.draw.study(name, data="glyphs", out=place))
 
     return study
 

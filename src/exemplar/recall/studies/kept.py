@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from exemplar.recall.inputs import DataSource
+from exemplar.recall.studies import coverage
 from exemplar.recall.studies.comparison import StudyConfig, compute_study
 from exemplar.records import Scores
 from exemplar.rooms import KeptResult
@@ -55,4 +56,5 @@ RESULTS = {
         data=(("cifar-fs", "test"),),
         quick=False,
     ),
+    "recall-coverage": coverage.KEPT,
 }
