@@ -11,7 +11,6 @@ from scipy.special import expit
 
 from exemplar import engine, seeds, stats
 from exemplar.records import Score, Scores
-from exemplar.rooms import KeptResult
 from exemplar.runs import Run
 
 N_TASKS = (10, 30, 100, 600)
@@ -90,11 +89,3 @@ def logit_of(mean: float) -> float:
 
 def _holds(found: stats.Estimate, truth: float) -> int:
     return int(((np.asarray(found.lo) <= truth + 1e-12) & (np.asarray(found.hi) >= truth - 1e-12)).sum())
-
-
-KEPT = KeptResult(
-    title="Do the intervals of continual few-shot learning hold the truth?",
-    text="",
-    compute=coverage_result,
-    quick=False,
-)
