@@ -26,8 +26,8 @@ def score_variances(tables: Mapping[str, np.ndarray], *, rng: np.random.Generato
 
 
 def score_depth(encoders: Sequence[str], accuracy: np.ndarray, *, rng: np.random.Generator) -> list[Score]:
-    """Rank correlation of a stage's depth with its accuracy (mean over rules), over all trials and over trials 1–5, and how much
-    better the deepest third of stages is than the shallowest.
+    """Rank correlation of a stage's depth with its accuracy (mean over rules), over all trials and over trials 1–5, and how
+    much better the deepest third of stages is than the shallowest.
 
     accuracy: (encoders, rules, subtasks, trials). Intervals draw subtasks: other objects.
     """
