@@ -32,8 +32,7 @@ def draw_compare(place: Path) -> Path:
 
 def draw_study(name: str) -> Callable[[Path], Path]:
     def study(place: Path) -> Path:
-        few: dict[str, Any] = {"concepts": ["30"]} if name in ("known-answers", "number-of-drawings") else {}
-        return _page(ex.draw.study(name, data="glyphs", out=place, **few))
+        return _page(ex.draw.study(name, data="glyphs", out=place))
 
     return study
 
@@ -73,7 +72,7 @@ def attend_study(name: str) -> Callable[[Path], Path]:
             agents = place.with_name(f"{place.name}-agents")
             settings = ["width=6", "batch=8", "diffusion_steps=30"]
             agent = ex.draw.train(
-                "cfgdm-quickdraw", data="glyphs", setting=settings, steps=4, every=4, device="cpu", out=str(agents)
+                "cfgdm", data="glyphs", setting=settings, steps=4, every=4, device="cpu", out=str(agents)
             )["agent"]
             few |= {"agent": agent, "data": "glyphs"}
         return _page(ex.attend.study(name, out=place, **few, **HERE))

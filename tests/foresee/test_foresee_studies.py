@@ -29,6 +29,7 @@ from exemplar.foresee.studies.thresholds import _transfer, _without_bias
 from exemplar.foresee.studying import count_statements
 from exemplar.foresee.tasks import TaskConfig
 from exemplar.records import Score
+from exemplar.report.figures import as_svg
 
 
 def make_bank(n_classes: int = 12, samples: int = 80, d: int = 12) -> np.ndarray:
@@ -177,10 +178,10 @@ def test_figures_tell_questions_apart_and_say_where_nothing_could_be_judged():
         Score("pearson_egv", 0.1, (0, 0.2), 9, agent=f"unsupervised: {question}", concept="5-way 10 samples")
         for question in ("diffused once", "diffused twice")
     ]
-    drawn = plot_explanations(scores)
+    drawn = as_svg(plot_explanations(scores))
     assert "diffused once" in drawn and "diffused twice" in drawn
-    assert "no half has both" in plot_rates({"egv": np.empty((0, 2, 2))})
-    assert "no half has both" not in plot_rates({"egv": np.full((2, 2, 2), 0.5)})
+    assert "no half has both" in as_svg(plot_rates({"egv": np.empty((0, 2, 2))}))
+    assert "no half has both" not in as_svg(plot_rates({"egv": np.full((2, 2, 2), 0.5)}))
 
 
 def test_a_policy_that_is_worse_with_few_labels_or_no_better_with_many_is_not_said_to_win():

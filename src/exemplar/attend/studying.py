@@ -50,10 +50,8 @@ def run_study(name: str, request: StudyRequest, *, out: Path | str | None, seed:
     shown = {title: path for title, path in kept.items() if path.is_file()}
     figures = [Figure.of_files(folder, study.captions[title], name=title) for title in shown]
     verdict = study.conclude(found)
-    chapters = [Chapter(study.title, (study.text,), figures), Chapter("Every number", scores=found)]
-    page = write_page(
-        folder / PAGE, "Show what matters", asked.lead, chapters, verdict=verdict, made=how_made([folder])
-    )
+    chapters = [Chapter("What was done", (study.text,), figures), Chapter("Every number", scores=found)]
+    page = write_page(folder / PAGE, study.title, asked.lead, chapters, verdict=verdict, made=how_made([folder]))
     values = {"study": name, "seed": seed, "run": str(folder), "page": str(page), "scores": as_rows(found)}
     return StudyAnswer(
         values=values | {"verdict": verdict},

@@ -17,7 +17,7 @@ from exemplar.learn.running import LearnerRun, RunConfig
 from exemplar.learn.score_report import ScoreReport
 from exemplar.learn.scores import learning_curve
 from exemplar.records import Scores
-from exemplar.report.figures import as_svg
+from exemplar.report.figures import as_svg, styled
 from exemplar.report.how_made import how_made
 from exemplar.runs import Run, open_run, plain, write_json
 from exemplar.seeds import digest
@@ -70,7 +70,7 @@ def write_score_report(
 
 def _write(path: Path, plot: Plot) -> None:
     with whole_file(path) as part:
-        part.write_text(as_svg(plot), encoding="utf-8")
+        part.write_text(styled(as_svg)(plot), encoding="utf-8")
 
 
 def same_content(one: Outcome, other: Outcome) -> bool:

@@ -70,7 +70,6 @@ def render(figure: Figure) -> dict[str, bytes]:
         return {"png": buffer.getvalue(), "svg": as_svg(figure).encode()}
 
 
-@styled
 def as_svg(figure: Figure) -> str:
     buffer = io.StringIO()
     figure.savefig(buffer, format="svg", metadata={"Date": None})

@@ -43,7 +43,8 @@ class Cell:
     @classmethod
     def of_difference(cls, score: Score) -> Cell:
         """As `of`, with its sign."""
-        return replace(cls.of(score), text=f"{'+' if score.value > 0 else ''}{format_number(score.value)}")
+        text = format_number(score.value)
+        return replace(cls.of(score), text=f"+{text}" if score.value > 0 and text.strip("0.") else text)
 
     @classmethod
     def of_number(cls, value: float, text: str = "") -> Cell:

@@ -13,6 +13,7 @@ from exemplar.files import check_place, whole_file
 from exemplar.images.catalogue import load
 from exemplar.records import Score, Scores
 from exemplar.results.kept import Kept, differences, keep_result, load_kept
+from exemplar.results.result_page import write_result
 from exemplar.results.sections import format_section
 from exemplar.results.sources import hash_modules
 from exemplar.rooms import KeptResult
@@ -45,10 +46,12 @@ def run_result(name: str, out: Path | str | None, commit: bool, seed: int) -> An
     program = hash_modules(all_results()[name].compute.__module__)
     folder = Path(out).expanduser() if out is not None else Path("runs/results") / f"{name}-s{seed}-{program[:8]}"
     scores, provenance = compute(name, folder, seed)
+    page = write_result(name, folder, all_results()[name], scores)
     if commit:
         keep_result(name, scores, provenance, all_results()[name].compute)
     values = {"result": name, "seed": seed, "scores": as_rows(scores)}
-    return Answer(values=values, text=format_scores(scores), scores=Scores.collect(scores), folder=folder)
+    text = f"{format_scores(scores)}\n\n{page}"
+    return Answer(values=values, text=text, scores=Scores.collect(scores), folder=folder, page=page)
 
 
 def write_results_page(out: Path | str, check: bool) -> Answer:

@@ -26,14 +26,25 @@ def show_guidance(record: StudyRecord) -> list[ShownFigure]:
         scores = [_of(record, name, f"γ = {value:g}") for value in gamma]
         figure = plot_along({words(name): (gamma.tolist(), scores)}, xlabel="guidance γ", ylabel=words(name))
         found.append(
-            ShownFigure(f"guidance-{name}", figure, f"{words(name).capitalize()} along guidance, with 95 % intervals.")
+            ShownFigure(
+                f"guidance-{name}",
+                figure,
+                f"{words(name).capitalize()} (up) at each guidance γ (across); bars are 95 % intervals over concepts.",
+            )
         )
     lines = {str(name): record.arrays[f"curve of {name}"] for name in record.arrays["curves"]}
-    caption = "Recognizability along originality at each γ; dashed, the best of them at each place."
+    caption = (
+        "Recognizability (up) of drawings by their originality (across), a line per γ; dashed: the best at each place."
+    )
     if record.arrays["n"] < 50:
         caption += f" With {int(record.arrays['n'])} drawings per concept these curves are an illustration."
     found.append(ShownFigure("curves", plot_envelope(lines, record.arrays["envelope"]), caption))
-    return [*found, _sheet(record, "The same exemplars and first noise at each γ.")]
+    return [
+        *found,
+        _sheet(
+            record, "What the network drew at each γ after the exemplars in the red frames, from the same first noise."
+        ),
+    ]
 
 
 def show_samplers(record: StudyRecord) -> list[ShownFigure]:
@@ -44,10 +55,17 @@ def show_samplers(record: StudyRecord) -> list[ShownFigure]:
             who, _, _ = score.agent.partition(" less ")
             sampler, _, steps = who.partition(", ")
             rows.setdefault(steps, []).append(replace(score, agent=sampler))
-        figure = plot_rows(rows, xlabel=f"{words(name)}, difference from the paper's sampler", zero=False)
-        caption = f"Paired over concepts: how much more {words(name)} than with every step of the paper's sampler."
+        figure = plot_rows(rows, xlabel=f"{words(name)}, difference from the paper's sampler")
+        caption = (
+            f"{words(name).capitalize()} less that with every step of the paper's sampler, a row per number of steps, "
+            "a colour per "
+            "sampler; paired over concepts, bars are 95 % intervals."
+        )
         found.append(ShownFigure(f"samplers-{name}", figure, caption))
-    return [*found, _sheet(record, "The same exemplars and first noise by each sampler.")]
+    return [
+        *found,
+        _sheet(record, "What each sampler drew after the exemplars in the red frames, from the same first noise."),
+    ]
 
 
 def show_grid(record: StudyRecord) -> list[ShownFigure]:
@@ -58,8 +76,12 @@ def show_grid(record: StudyRecord) -> list[ShownFigure]:
         ylabel=words(ways),
     )  # fmt: skip
     return [
-        ShownFigure("plane", plane, "Each trained network, with the 95 % intervals of both scores."),
-        _sheet(record, "What each drew after the same exemplar."),
+        ShownFigure(
+            "plane",
+            plane,
+            "Each trained network: diversity (across) and recognizability (up); bars are 95 % intervals over concepts.",
+        ),
+        _sheet(record, "What each network drew after the exemplars in the red frames."),
     ]
 
 
@@ -90,7 +112,8 @@ def conclude_samplers(record: StudyRecord) -> str:
     near = [s for s in record.named(f"change_of_{ways}") if s.agent.startswith("dpm-solver, 20 ")]
     if not near:
         return ""
-    return f"With 20 steps of DPM-Solver++ instead of all ancestral ones, {words(ways)} changes by {written(near[0])}."
+    change = f"{words(ways).capitalize()}, changes by {written(near[0])}"
+    return f"{change} with 20 steps of DPM-Solver++ instead of all ancestral ones."
 
 
 def conclude_grid(record: StudyRecord) -> str:

@@ -128,10 +128,12 @@ def required_score(run: ScoredRun, name: str, concept: str = "") -> Score:
 def words(name: str, drawers: Drawers = OF_PEOPLE) -> str:
     """A score's name to read.
 
-    >>> words("recognizability_20_way")
-    'recognizability, 20-way'
+    >>> words("recognizability_20_way"), words("change_of_recognizability_all_way"), words("r_squared")
+    ('recognizability, 20-way', 'change of recognizability, all-way', 'R²')
     """
-    return re.sub(r"_(\w+)_way$", r", \1-way", name).replace("_", " ").replace(PEOPLE, drawers.agent)
+    if name == "r_squared":
+        return "R²"
+    return re.sub(r"_([^_]+)_way$", r", \1-way", name).replace("_", " ").replace(PEOPLE, drawers.agent)
 
 
 def list_names(names: Sequence[str]) -> str:

@@ -120,7 +120,7 @@ def plot_consistency(study: StudyResults) -> Figure:
             axes.autoscale_view()
         axes.set(xlabel="accuracy over all trials", ylabel="consistency over subtasks (Spearman)")
         box = f"box: 95 % of repeats of {study.who}" if "people_accuracy" in study else f"dashed: {study.who}"
-        axes.set_title(f"{box}; {_marks(study)}", loc="left", color="#555")
+        axes.set_title(f"{box}\n{_marks(study)}", loc="left", color="#555", fontsize=9)
         return settled(figure)
 
 
@@ -133,7 +133,7 @@ def plot_phases(study: StudyResults) -> Figure:
         early, late = study.participants[:, :5].mean(), study.participants[:, max(n_trials - 6, 0) :].mean()
         axes.plot(early, late, marker="P", color=INK, markersize=9, linestyle="")
         axes.set(xlabel="accuracy in trials 1–5", ylabel="accuracy in the last 6 trials")
-        axes.set_title(f"cross: {study.who}, who lapse; {_marks(study)}", loc="left", color="#555")
+        axes.set_title(f"cross: {study.who}, who lapse\n{_marks(study)}", loc="left", color="#555", fontsize=9)
         return settled(figure)
 
 
@@ -187,7 +187,7 @@ def plot_experiments(study: StudyResults) -> Figure:
         axes.axvline(study.floor, color=QUIET, linewidth=1, linestyle="--")
         axes.axhline(study.one_shot_floor, color=QUIET, linewidth=1, linestyle="--")
         axes.set(xlabel="√MSE$_n$ in Experiment 1", ylabel="√MSE$_n$ in Experiment 2", xlim=(0, None), ylim=(0, None))
-        axes.set_title(f"dashed: noise floors; {_marks(study)}", loc="left", color="#555")
+        axes.set_title(f"dashed: noise floors\n{_marks(study)}", loc="left", color="#555", fontsize=9)
         if len(study.networks) <= N_NAMED:
             figure.legend(
                 *axes.get_legend_handles_labels(), loc="outside lower center", frameon=False, fontsize=9, ncols=4

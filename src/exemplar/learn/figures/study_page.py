@@ -10,6 +10,7 @@ from exemplar.learn.studies.study_results import load_study_results
 from exemplar.records import Score
 from exemplar.report.how_made import how_made
 from exemplar.report.page import Chapter, Figure, figures_folder, write_page
+from exemplar.report.tables import format_percent
 from exemplar.runs import load_scores
 
 TITLE = "Which encoders learn new objects, and does the rule matter?"
@@ -30,8 +31,8 @@ PEOPLE_INTERVALS = (
     "trials where only these are known, and shares of models are binomial."
 )
 CAPTIONS = {
-    "errors": "How far models are from WHO, in √MSE_n; a perfect model reaches the noise floor.",
-    "matrix": "√MSE_n of every encoder with every rule; star: the best 1 %. Dark is near.",
+    "errors": "How many models (up) are how far from WHO (across, √MSE_n); a perfect model reaches the noise floor.",
+    "matrix": "√MSE_n of every encoder (across) with every rule (down); star: the best 1 %. Dark is near.",
     "depth": "Accuracy, and √MSE_n, over the depth of each network. Lines are means over rules, bands span the rules. Accuracy "
     "does not depend on who the participants are.",
     "consistency": "Accuracy of every model, and how far it finds the same subtasks hard as WHO do.",
@@ -63,9 +64,10 @@ def write_study_page(folder: Path) -> tuple[Path, dict[str, Path]]:
 def find_verdict(scores: Sequence[Score]) -> str:
     """What encoder and rule explain, and how often the true encoder is found, in a sentence."""
     value = {(score.name, score.agent): score.value for score in scores}
+    of = {(score.name, score.agent): score for score in scores}
     if ("encoder_found" not in {name for name, _ in value}) and any(s.name == "models_rejected" for s in scores):
         return _people_verdict(scores)
-    share = [f"{100 * value[f'variance_of_{what}', 'of accuracy']:.1f} %" for what in ("encoder", "rule")]
+    share = [format_percent(of[f"variance_of_{what}", "of accuracy"]) for what in ("encoder", "rule")]
     found = [(agent, share) for (name, agent), share in value.items() if name == "encoder_found" and "≥" not in agent]
     said = f"Of the variance of accuracy, the encoder explains {share[0]} and the rule {share[1]}"
     if not found:

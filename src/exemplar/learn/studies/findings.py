@@ -26,32 +26,32 @@ def score_variances(tables: Mapping[str, np.ndarray], *, rng: np.random.Generato
 
 
 def score_depth(encoders: Sequence[str], accuracy: np.ndarray, *, rng: np.random.Generator) -> list[Score]:
-    """Rank correlation of a stage's depth with its accuracy (mean over rules), overall and in trials 1–5, and how much better
-    the deepest third of stages is than the shallowest.
+    """Rank correlation of a stage's depth with its accuracy (mean over rules), over all trials and over trials 1–5, and how
+    much better the deepest third of stages is than the shallowest.
 
     accuracy: (encoders, rules, subtasks, trials). Intervals draw subtasks: other objects.
     """
     depth, network = depths(encoders), np.array([network_of(name) for name in encoders])
     n_subtasks, stages, scores = accuracy.shape[2], network != PIXELS, []
     groups = {"all networks": stages} | {name: network == name for name in dict.fromkeys(network[stages].tolist())}
-    for phase, window in {"overall": slice(None), "early": slice(*EARLY)}.items():
+    for phase, window in {"accuracy": slice(None), "early accuracy": slice(*EARLY)}.items():
         drawn = _draw_subtasks(accuracy[..., window].mean(axis=(1, 3)), rng)  # (1 + replicates, encoders)
         for name, mine in groups.items():
             if mine.sum() > 2:
                 places = np.broadcast_to(depth[mine], (len(drawn), mine.sum()))
                 rho = rank_correlation(drawn[:, mine], places)
-                scores.append(_score("depth_correlation", rho, n_subtasks, f"{phase} accuracy", name))
+                scores.append(_score("depth_correlation", rho, n_subtasks, phase, name))
         deep, shallow = stages & (depth > 2 / 3), stages & (depth <= 1 / 3)
         if deep.any() and shallow.any():
             gap = drawn[:, deep].mean(axis=1) - drawn[:, shallow].mean(axis=1)
-            scores.append(_score("deepest_minus_shallowest_third", gap, n_subtasks, f"{phase} accuracy"))
+            scores.append(_score("deepest_minus_shallowest_third", gap, n_subtasks, phase))
     return scores
 
 
 def score_models(
     encoders: Sequence[str], rules: Sequence[str], accuracy: np.ndarray, *, rng: np.random.Generator
 ) -> list[Score]:
-    """Overall accuracy of each rule over all encoders, and of the first, best and last stage of each network over all rules.
+    """Accuracy of each rule over all encoders, and of the first, best and last stage of each network over all rules.
 
     accuracy: (encoders, rules, subtasks, trials). Intervals draw subtasks.
     """

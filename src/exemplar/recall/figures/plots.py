@@ -30,7 +30,7 @@ def plot_forgetting(by_agent: Mapping[str, Sequence[Score]], *, chance: float) -
         x = np.arange(1, len(sets) + 1) + 0.012 * (k - len(by_agent) / 2)
         axes.errorbar(x, value, yerr=[value - low, high - value], color=HUES[k % len(HUES)], marker=MARKS[k % len(MARKS)],
                       markersize=5, capsize=2, linewidth=1.4, label=agent)  # fmt: skip
-    axes.axhline(chance, color=QUIET, linestyle="--", linewidth=1, label="chance")
+    axes.axhline(chance, color=QUIET, linestyle="--", linewidth=1, label="" if "chance" in by_agent else "chance")
     n = max(sum(s.name == "accuracy_of_set" for s in scores) for scores in by_agent.values()) or 1
     axes.set(xlabel="support set, in the order shown", ylabel="accuracy at the end", ylim=(0, 1.02), xticks=range(1, n + 1),
              xlim=(0.7, n + 0.3))  # fmt: skip
