@@ -86,7 +86,8 @@ def write_chapter(folder: Path) -> Chapter:
         "People do the tasks",
         (
             "The same tasks, in a browser: learn new objects by right and wrong, draw a character again, say which of two "
-            "drawings a person made. One command serves them, and what people leave are the tables that models leave.",
+            "drawings a person made, uncover what matters in a drawing. One command serves them, and what "
+            "people leave are the tables that models leave.",
             f"Nobody was here for this tour, so bots took part, as browsers do: {tour.n_bots} of a learner that keeps the "
             f"mean of what it saw (16 × 16 pixels) were right on {100 * value['accuracy', tour.learner]:.0f} % of 40 trials; "
             f"as many that guess which drawing is a person's were right on {100 * min(score.value for score in told):.0f} to "
