@@ -185,14 +185,15 @@ def take_turing(shots: Shots, address: str) -> None:
 
 
 def take_clickme(shots: Shots, address: str) -> None:
-    """Four rounds of painting along the ink, until the partner is right or time is up."""
+    """A session of painting along the ink, each drawing until the partner is right or time is up."""
     page = shots.page
     shots.begin(address, "clickme")
     shots.press("I understand")
     shots.press("Start")
     following = page.get_by_role("button", name="Next", exact=True)
-    for number in range(1, 5):
-        page.get_by_text(f"Drawing {number} of 4").wait_for()
+    n = int(page.locator(".count").inner_text().split(" of ")[1].split(" ")[0])
+    for number in range(1, n + 1):
+        page.get_by_text(f"Drawing {number} of {n}").wait_for()
         box = page.locator(".clickme canvas.paper").bounding_box()
         assert box is not None
         ink = page.evaluate(INK)
