@@ -28,9 +28,18 @@ EXPERIMENTS: tuple[dict[str, Any], ...] = (
     {"type": "drawing", "name": "create", "instruction": "creative", "concepts": 4, "drawings": 4},
     {"type": "drawing", "name": "quick", "instruction": "word", "limit_s": 20.0, "concepts": 2, "drawings": 2},
     {"type": "turing", "name": "turing", "trials": 6, "show_exemplar": True},
+    {"type": "clickme", "name": "clickme", "rounds": 4, "show_exemplars": True},
 )
 SIZES = {"wide": (1300, 800), "narrow": (400, 780)}
 LONG_MS = 4000  # what is shown for a moment is held for its picture
+# Places on the drawing's ink, from top to bottom, as shares of its side.
+INK = """() => {
+  const canvas = document.querySelector(".clickme canvas.paper"), side = canvas.width, found = [];
+  const pixels = canvas.getContext("2d").getImageData(0, 0, side, side).data;
+  for (let row = 0; row < side; row += 14) for (let column = 0; column < side; column += 14)
+    if (pixels[4 * (row * side + column)] < 128) found.push([column / side, row / side]);
+  return found;
+}"""
 CURVE = [(0.25, 0.7), (0.3, 0.35), (0.5, 0.25), (0.68, 0.4), (0.55, 0.55), (0.4, 0.6), (0.6, 0.75), (0.78, 0.68)]
 
 
@@ -175,6 +184,39 @@ def take_turing(shots: Shots, address: str) -> None:
     shots.take("turing")
 
 
+def take_clickme(shots: Shots, address: str) -> None:
+    """A session of painting along the ink, each drawing until the partner is right or time is up."""
+    page = shots.page
+    shots.begin(address, "clickme")
+    shots.press("I understand")
+    shots.press("Start")
+    following = page.get_by_role("button", name="Next", exact=True)
+    n = int(page.locator(".count").inner_text().split(" of ")[1].split(" ")[0])
+    for number in range(1, n + 1):
+        page.get_by_text(f"Drawing {number} of {n}").wait_for()
+        box = page.locator(".clickme canvas.paper").bounding_box()
+        assert box is not None
+        ink = page.evaluate(INK)
+        for k, (x, y) in enumerate(ink):
+            page.mouse.move(box["x"] + x * box["width"], box["y"] + y * box["height"])
+            if k == 0:
+                page.mouse.down()
+            if k == len(ink) // 3 and number == 1:
+                page.locator(".guess strong").wait_for()
+                shots.take("clickme")
+            if following.is_visible():
+                break
+        page.mouse.up()
+        following.wait_for()
+        if number == 1:
+            shots.take("clickme-outcome")
+        following.click()
+    page.locator("output.code").wait_for()
+    page.locator(".result p:not(.small)").first.wait_for(timeout=120_000)
+    page.wait_for_timeout(300)
+    shots.take("clickme-result")
+
+
 def take_experimenter(shots: Shots, address: str) -> None:
     page = shots.page
     page.goto(f"{address}/experimenter")
@@ -189,7 +231,9 @@ def take_experimenter(shots: Shots, address: str) -> None:
     shots.take("experimenter")
 
 
-PARTS: tuple[Callable[[Shots, str], None], ...] = (take_learning, take_drawing, take_turing, take_experimenter)
+PARTS: tuple[Callable[[Shots, str], None], ...] = (
+    take_learning, take_drawing, take_turing, take_clickme, take_experimenter,
+)  # fmt: skip
 
 
 def take_all(browser: Browser, address: str, folder: Path) -> None:
@@ -235,6 +279,8 @@ def main() -> None:
         put_side_by_side(["wide-light-consent", "wide-light-create"], folder, HERE / "lab-pages.png", 480)
         phone = [f"narrow-{name}" for name in ("light-consent", "light-create", "dark-quick", "dark-turing")]
         put_side_by_side(phone, folder, HERE / "lab-phone.png", 560)
+        clickme = ["wide-light-clickme", "narrow-dark-clickme-outcome", "narrow-light-clickme-result"]
+        put_side_by_side(clickme, folder, HERE / "lab-clickme.png", 480)
         put_side_by_side(["wide-light-result"], folder, HERE / "lab-result.png", 800)
         put_side_by_side(["wide-light-experimenter"], folder, HERE / "lab-experimenter.png", 700)
 

@@ -47,6 +47,16 @@ LEARNING = {
 }
 DRAWING = {"type": "drawing", "name": "copy", "concepts": 1, "drawings": 2}
 QUICK = {"type": "drawing", "name": "quick", "instruction": "word", "limit_s": 600, "concepts": 1, "drawings": 2}
+CLICKME = {
+    "type": "clickme",
+    "name": "clickme",
+    "partner": "templates",
+    "concepts": 3,
+    "drawings": 3,
+    "rounds": 9,
+    "limit_s": 60,  # as above: a busy machine shall not end a round
+    "show_exemplars": True,
+}
 TURING = {"type": "turing", "name": "turing", "trials": 4}
 
 

@@ -75,9 +75,17 @@ def test_the_server_judges_whatever_the_browser_says(lab: Any) -> None:
     for trial in range(4, person.claim()["n_trials"]):
         person.answer(session, trial, SKIPPED)
     kept = [one.correct for one in read(lab)]
-    assert kept[0] is True and not any(kept[2:])
-    judged = inside(lab).experiments["clickme"].guess(inside(lab).plan(session), 1, [[0, 0]])
-    assert kept[1] is judged["right"]
+    assert kept[0] is True and not any(kept[1:])
+
+
+def test_an_empty_page_is_no_guess(lab: Any) -> None:
+    """A classifier says something even then, and would be right about one concept."""
+    person = Person(lab, "clickme")
+    session = person.claim()
+    for trial in range(session["n_trials"]):
+        assert ask(lab, person, session["session"], trial, [[0, 0]]).json() == {"guess": "", "right": False}
+        person.answer(session["session"], trial, CORNER)
+    assert not any(one.correct for one in read(lab))
 
 
 def read(lab: Any, name: str = "clickme") -> list[Any]:

@@ -243,3 +243,29 @@ def test_a_participant_sees_their_drawings_among_others(tmp_path: Path) -> None:
     assert "<svg" in result["svg"] and len(result["text"]) == 3
     assert result["scores"]["diversity"]["value"] == pytest.approx(0, abs=1e-6)  # the same line, over and over
     assert 0 <= result["scores"]["recognizability_all_way"]["value"] <= 1
+
+
+def test_drawings_of_agents_that_ship_appear_in_the_plane_by_themselves(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from exemplar.lab import own_plane
+
+    monkeypatch.setattr(own_plane, "KEPT", tmp_path / "kept")
+    ex.draw.sample("redraw@2", data="glyphs", n=3, out=tmp_path / "kept" / "mine")
+    concepts = list(ex.load("glyphs", "weak-test").concepts[:3])
+    assert own_plane.find_kept("glyphs/weak-test", concepts, 3) == [tmp_path / "kept" / "mine"]
+    for other in (
+        ("glyphs/weak-test", concepts, 4),
+        ("omniglot/weak-test", concepts, 3),
+        ("glyphs/weak-test", ["a"], 1),
+    ):
+        assert own_plane.find_kept(*other) == []
+    with client(settings(tmp_path, DRAWING | {"concepts": 3})) as http:
+        person, lab = Person(http, "copy"), http.app.state.lab
+        session = person.claim()
+        for number in range(session["n_trials"]):
+            stroke = [[0.1, 0.1, 0.0], [0.9, 0.1 + 0.08 * number, 9.0]]
+            person.answer(session["session"], number, {"strokes": [stroke]})
+        person.claim()
+        result = own_plane.place_in_plane(lab, lab.find(person.headers["Authorization"].split()[1]))
+    assert "redraw@2" in result["svg"]

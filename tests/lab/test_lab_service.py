@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from lab_server import DRAWING, LEARNING, RIGHT, TOKEN, TURING, Person, client, settings
+from lab_server import CLICKME, DRAWING, LEARNING, RIGHT, TOKEN, TURING, Person, client, settings
 from postgres import postgres
 
 from exemplar import UserError
@@ -57,12 +57,29 @@ def test_the_whole_interface_works_on_postgresql(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
+def test_any_of_two_servers_on_one_postgresql_guesses_and_judges_alike(tmp_path: Path) -> None:
+    with postgres() as database:
+        here, there = (settings(tmp_path / name, CLICKME, database=database) for name in "ab")
+        with client(here) as one, client(there) as other:
+            person = Person(one, "clickme")
+            session = person.claim()
+            for trial in range(session["n_trials"]):
+                places = [[row, column] for row in range(10, 256, 20) for column in range(10, 236, 20)]
+                body = {"session": session["session"], "trial": trial, "tab": "tab1", "places": places}
+                said = [lab.post("/api/guess", json=body, headers=person.headers).json() for lab in (one, other)]
+                assert said[0] == said[1] and "right" in said[0]
+                answer = {"places": [[*place, 0.0] for place in places], "skipped": False, "timed_out": False}
+                person.client = (one, other)[trial % 2]
+                assert person.answer(session["session"], trial, answer).json()["next"] == trial + 1
+
+
+@pytest.mark.long
 def test_no_request_that_the_description_allows_makes_the_server_fail(tmp_path: Path) -> None:
     import schemathesis
     from hypothesis import HealthCheck, given, seed
     from hypothesis import settings as limits
 
-    with client(settings(tmp_path, LEARNING, DRAWING, TURING, bots=True)) as lab:
+    with client(settings(tmp_path, LEARNING, DRAWING, TURING, CLICKME, bots=True)) as lab:
         schema = schemathesis.openapi.from_asgi("/openapi.json", lab.app)
         names = set()
         for found in schema.get_all_operations():
@@ -73,13 +90,17 @@ def test_no_request_that_the_description_allows_makes_the_server_fail(tmp_path: 
             @limits(max_examples=40, deadline=None, database=None, suppress_health_check=list(HealthCheck))
             @given(case=operation.as_strategy())
             def try_it(case: Any) -> None:
-                person = Person(lab, "objects")
+                person, player = Person(lab, "objects"), Person(lab, "clickme")
+                mine = dict(case.body) if isinstance(case.body, dict) else None
+                if case.path == "/api/guess" and mine is not None:  # of a round that is being played, too
+                    mine |= {"session": player.claim()["session"], "trial": 0, "tab": player.tab}
+                    assert lab.post(case.path, json=mine, headers=player.headers).status_code in (200, 422)
                 for headers in (person.headers, {"Authorization": f"Bearer {TOKEN}"}):
                     response = case.call(headers=headers)
                     assert response.status_code < 500, (case.method, case.path, response.text)
 
             try_it()
-        assert {"/api/trials", "/api/participants", "/experimenter/exclude"} <= names
+        assert {"/api/trials", "/api/guess", "/api/participants", "/experimenter/exclude"} <= names
 
 
 def test_a_database_that_is_locked_says_so_and_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -78,7 +78,7 @@ def export(
     experiments: Experiments = None,
     everything: Annotated[bool, Option("Prescreening and warm-ups, and excluded participants, too.")] = False,
 ) -> Answer:
-    """Write what people (and bots) did as records that `learn score` and `draw score` read, and in the public columns."""
+    """Write what people (and bots) did as records that `learn`, `draw` and `attend score` read, and in the public columns."""
     from exemplar.lab.serving import export_records
 
     return export_records(experiment, out, database, experiments, everything=everything)
@@ -98,7 +98,13 @@ def delete(
 @verb
 def simulate(
     experiment: Which = "objects",
-    agent: Annotated[str, Option("A learning rule or agent (`exemplar learn agents`), or file.py:Class.")] = "square",
+    agent: Annotated[
+        str,
+        Option(
+            "Who takes part: a learning rule or agent (`exemplar learn agents`) or file.py:Class; a drawing agent; guesser; a "
+            "player of ClickMe (ink, corners, random)."
+        ),
+    ] = "square",
     stage: Annotated[
         str, Option("What it sees images by: pixels, or an encoding stage (efficientnet-lite0/head).")
     ] = "pixels",

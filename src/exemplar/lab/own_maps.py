@@ -13,7 +13,7 @@ from exemplar import attend
 from exemplar.errors import UserError
 from exemplar.lab.brush import paint, places_of
 from exemplar.lab.counterbalancing import PEOPLE
-from exemplar.lab.experiments.clickme import ClickMeExperiment, Game, count_points, readable
+from exemplar.lab.experiments.clickme import ClickMeExperiment, Game, count_points
 from exemplar.lab.exporting import AnsweredTrial, read_trials
 from exemplar.lab.sessions import Lab, Participant
 from exemplar.report.figures import render
@@ -48,7 +48,7 @@ def show_maps(lab: Lab, person: Participant) -> dict[str, Any]:
         except UserError:
             text[1] = text[1].partition(";")[0] + "."
     shown = game.task.image[rows].astype(np.float32) / 255
-    figure = attend.plot_side_by_side(shown, maps, [readable(game.concept_of(name)) for name in drawings])
+    figure = attend.plot_side_by_side(shown, maps, [game.concept_of(name) for name in drawings])
     return {"svg": render(figure)["svg"].decode(), "text": text, "scores": scores}
 
 

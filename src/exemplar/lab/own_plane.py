@@ -51,10 +51,10 @@ def place_in_plane(lab: Lab, person: Participant) -> dict[str, Any]:
     return {"svg": svg, "text": _sentences(own, others[0], drawers, len(concepts)), "scores": _values(own)}
 
 
-def find_kept(data: str, concepts: Sequence[str], n: int, folder: Path = KEPT) -> list[Path]:
+def find_kept(data: str, concepts: Sequence[str], n: int) -> list[Path]:
     """Records that ship of agents' drawings, n at least of each of these concepts: they need no drawing, so nobody waits."""
     found = []
-    for path in sorted(folder.glob("*/drawings.parquet")):
+    for path in sorted(KEPT.glob("*/drawings.parquet")):
         frame = Drawings.load(path.parent).frame
         there = frame[frame["data"] == data]["concept"].astype(str).value_counts()
         if all(there.get(concept, 0) >= n for concept in concepts):

@@ -82,7 +82,8 @@ def write_chapter(folder: Path) -> Chapter:
         "People do the tasks",
         (
             "The same tasks run in a browser: learn new objects from right and wrong, draw a character again, say which of two "
-            "drawings a person made. One command serves them, and people leave the same tables that models do.",
+            "drawings a person made, uncover what matters in a drawing. One command serves them, and people leave the same "
+            "tables that models do.",
             f"Nobody was here for this tour, so bots took part as browsers do. {tour.n_bots} bots that keep the mean of the "
             f"pixels they saw answered {format_percent(accuracy)} of 40 trials correctly; {tour.n_bots} bots that only guess "
             "judged drawings. Guessing is 50 % in both, and intervals over so few participants are wide.",

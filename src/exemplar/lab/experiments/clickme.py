@@ -31,8 +31,8 @@ SECONDS_A_ROUND = 12
 class ClickMeExperiment:
     """data, split: drawings, as `exemplar attend maps` takes them; partner: who guesses, by name, as FOLDER/NAME, or templates
     (the exemplars, no training); only: concepts by name, otherwise those that the partner knows; concepts, drawings: how many,
-    and of each; rounds: of a session, at most; sessions: that a person does; limit_s: from the first touch; show_exemplars: guesses as
-    pictures, where names say nothing; wanted: sessions of each set of drawings."""
+    and of each; rounds: of a session, at most; sessions: that a person does; limit_s: from the first touch; show_exemplars:
+    guesses as pictures, where names say nothing; wanted: sessions of each set of drawings."""
 
     type: ClassVar[str] = "clickme"
     name: str = "clickme"
@@ -122,9 +122,10 @@ class ClickMeExperiment:
         return {"guess": readable(said), "right": said == plan["trials"][trial]["concept"]}
 
     def _look(self, planned: Mapping[str, Any], places: Sequence[tuple[int, int]]) -> str:
+        """ "" where nothing of the drawing can be seen: what a classifier says to an empty page is luck."""
         game = self.game()
-        picture = game.task.image[game.row_of(planned["drawing"])]
-        return attend.guess(game.partner, attend.uncover(picture, paint(places))).name
+        seen = attend.uncover(game.task.image[game.row_of(planned["drawing"])], paint(places))
+        return attend.guess(game.partner, seen).name if seen.any() else ""
 
     def check_answer(
         self, plan: Mapping[str, Any], trial: int, answer: Mapping[str, Any], *, bot: bool = False

@@ -45,10 +45,11 @@ export class Brush {
   }
 
   #add(event) {
-    const box = this.canvas.getBoundingClientRect();
-    const pixel = (share) => Math.min(this.side - 1, Math.max(0, Math.floor(share * this.side)));
-    const row = pixel((event.clientY - box.top) / box.height);
-    const column = pixel((event.clientX - box.left) / box.width);
+    const { canvas, side } = this;
+    const box = canvas.getBoundingClientRect(); // with its border
+    const pixel = (px, size) => Math.min(side - 1, Math.max(0, Math.floor((px / size) * side)));
+    const row = pixel(event.clientY - box.top - canvas.clientTop, canvas.clientHeight);
+    const column = pixel(event.clientX - box.left - canvas.clientLeft, canvas.clientWidth);
     this.strokeTo(row, column, event.timeStamp);
   }
 

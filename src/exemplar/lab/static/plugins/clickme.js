@@ -8,6 +8,7 @@ import { listen } from "./listening.js";
 const { ParameterType } = jsPsychModule;
 const LOOK_EVERY_MS = 200;
 const LAST_LOOKS = 3; // when time is up, before the player goes on without an answer
+const EMPTY = "Your partner sees an empty page.";
 const LONGEST_SIDE = 420; // CSS pixels
 
 const info = {
@@ -83,7 +84,8 @@ export class ClickMe {
 
   #page({ name, number, of, limit_ms }, brush, skip) {
     const clock = make("span", { class: "clock", role: "timer" }, `${limit_ms / 1000} s`);
-    const guess = make("p", { class: "guess", role: "status" }, "Your partner sees an empty page.");
+    const guess = make("p", { class: "guess", role: "status" }, EMPTY);
+    const outcome = make("p", { class: "outcome", role: "status" });
     const next = make("button", { type: "button", class: "plain", onclick: skip }, "Skip");
     const root = make(
       "div",
@@ -97,9 +99,10 @@ export class ClickMe {
         make("figure", {}, brush.seen, make("figcaption", {}, "What your partner sees")),
       ),
       guess,
+      outcome,
       make("p", { class: "buttons" }, next),
     );
-    return { root, clock, guess, next, over: false };
+    return { root, clock, guess, outcome, next, over: false };
   }
 
   #fit(root, brush) {
@@ -146,6 +149,7 @@ export class ClickMe {
 
   #say(page, { pictures }, said) {
     if (!said) return page.guess.replaceChildren("Your partner does not answer. Go on: it will look at what you paint.");
+    if (!said.guess) return page.guess.replaceChildren(EMPTY);
     const picture = pictures[said.guess];
     page.guess.replaceChildren(
       "Your partner thinks: ",
@@ -159,7 +163,7 @@ export class ClickMe {
     const points = right ? 1 + Math.floor((most_points - 1) * Math.max(0, 1 - places.at(-1)[2] / limit_ms)) : 0;
     const total = addPoints(points);
     const said = { true: `Right! ${points} points.`, false: "Time is up.", null: "Time is up. Your partner will look later." };
-    page.guess.append(" ", make("strong", { class: right ? "won" : "lost" }, said[right]), ` In all: ${total}.`);
+    page.outcome.append(make("strong", { class: right ? "won" : "lost" }, said[right]), ` In all: ${total}.`);
     const next = make("button", { type: "button", class: "main" }, "Next");
     const pressed = new Promise((resolve) => next.addEventListener("click", resolve));
     page.next.replaceWith(next);
