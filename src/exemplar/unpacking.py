@@ -93,6 +93,16 @@ def inflate(packed: bytes, n_bytes: int) -> bytes:
     return found
 
 
+def inflate_file(path: Path) -> bytes:
+    """What zlib packed into a whole file."""
+    unpacking, most = zlib.decompressobj(), most_bytes()
+    found = unpacking.decompress(path.read_bytes(), most + 1)
+    check_unpacked(path, len(found), least=True)
+    if not unpacking.eof:
+        raise zlib.error("it ends too early")
+    return found
+
+
 class _Bounded(io.RawIOBase):
     def __init__(self, stream: IO[bytes], path: Path) -> None:
         self.stream, self.path, self.n_bytes = stream, path, 0

@@ -29,6 +29,7 @@ from exemplar.spaces.recipes import RECIPES, list_recipes, make_images
 from exemplar.spaces.room import ROOM
 from exemplar.spaces.space import PixelSpace
 from exemplar.spaces.verbs import format_card_scores
+from exemplar.spaces.weight_files import PACKED
 from exemplar.spaces.zoo import list_spaces, load_card, load_space, shipped
 
 CRITIC = "protonet-omniglot-s0"
@@ -64,7 +65,7 @@ def test_a_damaged_card_hides_no_other(exemplar: Any, tmp_path: Path) -> None:
     mine, other = tmp_path / "mine", "protonet-omniglot-s1"
     shutil.copytree(shipped() / "concepts", mine / "concepts")
     for name in (CRITIC, other):
-        for ending in (".json", ".safetensors"):
+        for ending in (".json", PACKED):
             shutil.copy(shipped() / f"{name}{ending}", mine)
     (mine / f"{CRITIC}.json").write_text("{")
     said = exemplar("spaces", "list", "mine", "--json", cwd=tmp_path)
@@ -308,16 +309,16 @@ def test_images_that_a_critic_cannot_see(exemplar: Any, tmp_path: Path, images: 
 def test_a_damaged_space_of_ones_own(exemplar: Any, drawings: Path, tmp_path: Path, kind: str) -> None:
     mine = tmp_path / "mine"
     shutil.copytree(shipped() / "concepts", mine / "concepts")
-    for ending in (".json", ".safetensors"):
+    for ending in (".json", PACKED):
         shutil.copy(shipped() / f"{CRITIC}{ending}", mine)
-    weights, card = mine / f"{CRITIC}.safetensors", mine / f"{CRITIC}.json"
+    weights, card = mine / f"{CRITIC}{PACKED}", mine / f"{CRITIC}.json"
     match kind:
         case "truncated":
             weights.write_bytes(weights.read_bytes()[:-1000])
         case "another network's":
-            weights.write_bytes((shipped() / "simclr-quickdraw-nearest-s0.safetensors").read_bytes())
+            weights.write_bytes((shipped() / f"simclr-quickdraw-nearest-s0{PACKED}").read_bytes())
         case "another space's":
-            weights.write_bytes((shipped() / "protonet-omniglot-s1.safetensors").read_bytes())
+            weights.write_bytes((shipped() / f"protonet-omniglot-s1{PACKED}").read_bytes())
         case "no weights":
             weights.unlink()
         case "a cut card":

@@ -19,6 +19,7 @@ from exemplar.spaces.cards import Card, check_unseen
 from exemplar.spaces.inputs import DrawingInput, PhotoInput
 from exemplar.spaces.networks import NETWORKS, Network, build_network
 from exemplar.spaces.space import NetworkSpace
+from exemplar.spaces.weight_files import PACKED, PLAIN, find_weights, read_weights
 from exemplar.spaces.zoo import list_spaces, load_card, load_space, save_space, shipped
 
 TOGETHER = "do not belong together .*other weights, or for another architecture, config, layer or input"
@@ -132,8 +133,9 @@ def test_only_what_has_weights_and_a_card_is_listed(folder: Path) -> None:
 
 
 def test_what_ships_is_small() -> None:
-    # of the 50 MB that all rooms share; before generators ship, some of these must go
-    assert sum(path.stat().st_size for path in shipped().glob("*.safetensors")) < 47_000_000
+    # 50 MB are for all rooms
+    assert not list(shipped().rglob(f"*{PLAIN}")), "python release/pack_weights.py"
+    assert sum(path.stat().st_size for path in shipped().rglob(f"*{PACKED}")) < 50_000_000
 
 
 @pytest.mark.parametrize("name", list_spaces())
@@ -142,7 +144,9 @@ def test_shipped_cards_are_what_saving_writes(name: str, tmp_path: Path) -> None
     written = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert len(written) == 3
     for path in written:
-        assert path.read_bytes() == (shipped() / path.relative_to(tmp_path)).read_bytes()
+        there = shipped() / path.relative_to(tmp_path)
+        packed = find_weights(there.with_name(name)) if path.name.endswith(PLAIN) else None
+        assert path.read_bytes() == (there.read_bytes() if packed is None else read_weights(packed))
 
 
 def test_weights_are_bfloat16_and_the_same_bytes_each_time(folder: Path, tmp_path: Path) -> None:

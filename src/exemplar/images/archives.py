@@ -34,7 +34,9 @@ def read_tree(folder: Path, name: str, pattern: re.Pattern[str]) -> Iterator[tup
         with reading(archive, "a zip archive"):
             content, where = archive.read_bytes(), str(archive)
             members = _list_members(content)
-            check_unpacked(archive, sum(unpacked for _, method, _, _, unpacked, _ in members or () if method == DEFLATED))
+            check_unpacked(
+                archive, sum(unpacked for _, method, _, _, unpacked, _ in members or () if method == DEFLATED)
+            )
             for name, *about in members or ():
                 found = _fits(pattern, name)
                 if found:

@@ -1,13 +1,14 @@
 """Trained networks by name: weights as bfloat16 safetensors, each with a card that says what it is and was trained on.
 
-A folder holds NAME.safetensors, NAME.json (the card), and concepts/DIGEST.json: the concepts a network was trained on, written
-once however many were trained on the same. Whatever else lies there is ignored. Those that ship lie in `weights/`; the networks
-of another room, which are no spaces, in `weights/ROOM/`.
+A folder holds NAME.safetensors (packed, in those that ship: `weight_files`), NAME.json (the card), and concepts/DIGEST.json:
+the concepts a network was trained on, written once however many were trained on the same. Whatever else lies there is
+ignored. Those that ship lie in `weights/`; the networks of another room, which are no spaces, in `weights/ROOM/`.
 """
 
 from __future__ import annotations
 
 import os
+import zlib
 from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
@@ -32,6 +33,7 @@ from exemplar.spaces.cards import (
 from exemplar.spaces.networks import build_network
 from exemplar.spaces.pretrained import is_nearly_pretrained, is_pretrained, unknown_network
 from exemplar.spaces.space import NetworkSpace
+from exemplar.spaces.weight_files import PLAIN, find_weights, list_stems, read_weights
 
 __all__ = [
     "Card",
@@ -63,8 +65,8 @@ def list_networks(room: str, folder: Path | None = None) -> tuple[str, ...]:
         if folder is None:
             return ()
         raise UserError(f"there is no folder {place}: give one with spaces that you trained")
-    cards, weights = ({path.stem for path in place.glob(f"*{ending}")} for ending in (".json", ".safetensors"))
-    return tuple(name for name in sorted(cards & weights) if read_room(place / f"{name}.json") == room)
+    cards = {path.stem for path in place.glob("*.json")}
+    return tuple(name for name in sorted(cards & list_stems(place)) if read_room(place / f"{name}.json") == room)
 
 
 def load_card(name: str, folder: Path | None = None, *, room: str = SPACES) -> Card:
@@ -85,13 +87,15 @@ def load_network(name: str, *, room: str, folder: Path | None = None) -> tuple[n
     """A room's trained network, for evaluation on the CPU, and its card. name, folder: as in `load_space`."""
     stem, place = _find(name, folder, room)
     card, digest = _read_card(stem, place, room)
-    path = place / f"{stem}.safetensors"
-    if not path.is_file():
-        raise UserError(f"there is no {path}: {stem} has a card but no weights, install or train it again")
+    path = find_weights(place / stem)
+    if path is None:
+        raise UserError(
+            f"there is no {place / stem}{PLAIN}: {stem} has a card but no weights, install or train it again"
+        )
     try:
-        content = path.read_bytes()
+        content = read_weights(path)
         weights = safetensors.torch.load(content)
-    except (OSError, safetensors.SafetensorError, ValueError, KeyError) as problem:
+    except (OSError, safetensors.SafetensorError, ValueError, KeyError, zlib.error) as problem:
         raise UserError(
             f"{path} is damaged or no safetensors ({first_line(problem)}): install or train it again"
         ) from problem
@@ -119,7 +123,7 @@ def save_space(folder: Path, network: nn.Module, card: Card) -> None:
     content = safetensors.torch.save({name: tensor.contiguous() for name, tensor in weights.items()})
     text = format_card(card, card_digest(card, content))
     write_concepts(folder, card)
-    for ending, part in ((".safetensors", content), (".json", text.encode())):
+    for ending, part in ((PLAIN, content), (".json", text.encode())):
         with whole_file(folder / f"{card.name}{ending}") as file:
             file.write_bytes(part)
 

@@ -15,6 +15,7 @@ from exemplar.draw.presets import PRESETS, find_preset, read_objective
 from exemplar.errors import UserError, unknown
 from exemplar.spaces.cards import read_room
 from exemplar.spaces.inputs import DrawingInput
+from exemplar.spaces.weight_files import find_weights
 from exemplar.spaces.zoo import list_networks, load_network, shipped
 
 ROOM = "draw"
@@ -81,8 +82,8 @@ def is_trained(name: str) -> bool:
     stem = split_settings(name)[0]
     weights = WEIGHTS.get(stem, stem)
     path = Path(weights).expanduser() if "/" in weights else shipped(ROOM) / weights
-    card, numbers = (f"{path}{ending}" for ending in (".json", ".safetensors"))
-    there = os.path.isfile(card) and os.path.isfile(numbers)  # noqa: PTH113 (which answers for names too long, too)
+    card = f"{path}.json"
+    there = os.path.isfile(card) and find_weights(path) is not None  # noqa: PTH113 (which answers for names too long, too)
     return there and read_room(Path(card)) == ROOM
 
 
