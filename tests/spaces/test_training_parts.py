@@ -9,7 +9,7 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import FrozenInstanceError, dataclass, replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, ClassVar
@@ -102,6 +102,17 @@ def test_a_digest_names_what_is_trained_on_and_nothing_else() -> None:
 def test_images_and_labels_that_do_not_fit_are_refused(changed: dict[str, Any], message: str) -> None:
     with pytest.raises(UserError, match=message):
         images(**changed)
+
+
+def test_rows_are_where_their_labels_are() -> None:
+    data = images()
+    with torch.device("meta"):  # what is meant where no device is named
+        assert data.rows.device.type == "cpu"
+
+
+def test_images_to_train_on_are_themselves_and_no_others() -> None:
+    data = images()
+    assert data == data and data != images() and len({data, images()}) == 2
 
 
 # Steps
@@ -224,6 +235,91 @@ def test_only_the_first_process_validates_and_the_curve_is_the_mean_of_all(monke
     other = Devices(world_size=2, rank=1)
     other.is_global_zero = False
     assert run(Line(), other, data, steps=1)["curve"] == []
+
+
+def test_validation_draws_the_same_for_a_seed_and_otherwise_for_another() -> None:
+    @dataclass(frozen=True)
+    class Drawing(Line):
+        def validate(self, network: nn.Module, data: TrainingImages, rng: torch.Generator) -> dict[str, float]:
+            return {"drawn": float(torch.rand((), generator=rng))}
+
+    data = replace(images(), held_out=images())
+    for seed in (0, 1):
+        expected = float(torch.rand((), generator=seeds.torch_rng("validation", seed)))
+        curve = train(Drawing(), data, steps=2, seed=seed, every=1).curve
+        assert [entry["held_out_drawn"] for entry in curve] == [expected, expected]
+
+
+def test_what_a_training_is_and_gave_is_fixed() -> None:
+    trained = train(Line(), images(), steps=1, seed=0)
+    for fixed in (trained, loop._Run(Line(), images(), 1, 0, None, False, False, 1)):
+        with pytest.raises(FrozenInstanceError):
+            fixed.seconds = 5.0  # type: ignore[misc, union-attr]
+
+
+def test_processes_leave_their_result_in_the_folder_or_in_one_that_goes_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of several processes, here this one: weights would block the pipe between them."""
+    given: list[Any] = []
+
+    def launch(fabric: Any, function: Any) -> Any:
+        given.append(function(Devices(world_size=2)))
+        return given[-1]
+
+    monkeypatch.setattr(loop, "_fabric", lambda *asked: Devices(world_size=2))
+    monkeypatch.setattr(loop, "launch_processes", launch)
+    monkeypatch.setattr("torch.distributed.destroy_process_group", lambda: given.append("ended"))
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "scratch"))
+    (tmp_path / "scratch").mkdir()
+    for folder in (None, tmp_path / "mine"):
+        trained = train(Line(), images(), steps=2, seed=0, devices=2, device="cpu", folder=folder)
+        assert [entry["step"] for entry in trained.curve] == [2] and given == ["ended", None]
+        given.clear()
+    assert sorted(path.name for path in (tmp_path / "mine").iterdir()) == sorted([CHECKPOINT, CURVE])
+    assert not list((tmp_path / "scratch").iterdir())
+    with pytest.raises(UserError, match="trained for 2 steps already"):  # what the user did comes back, too
+        train(Line(), images(), steps=1, seed=0, devices=2, device="cpu", folder=tmp_path / "mine")
+
+
+def test_lightning_is_told_which_devices_and_how(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lightning_fabric.Fabric", lambda **how: how)
+    monkeypatch.setattr(loop, "check_devices", lambda device, devices: torch.device(device))
+    for device, devices, precision, chosen, strategy in (
+        ("cpu", 1, "32-true", 1, "auto"), ("cpu", 2, "32-true", 2, "ddp_spawn"), ("cuda:3", 1, "bf16-mixed", [3], "auto"),
+    ):  # fmt: skip
+        told = loop._fabric(device, devices, precision)
+        kind = device.partition(":")[0]
+        assert told == {"accelerator": kind, "devices": chosen, "strategy": strategy, "precision": precision}
+    with pytest.raises(UserError, match="no precision '16-true'"):
+        loop._fabric("cpu", 1, "16-true")
+
+
+def test_a_replayed_step_finds_its_rate_on_the_device_and_adam_in_one_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[Any] = []
+
+    def steps(fabric: Any, objective: Any, network: Any, optimizer: Any, data: Any, rng: Any) -> Any:
+        (group,) = optimizer.param_groups
+        address = group["lr"].data_ptr()
+
+        def advance(step: int) -> dict[str, Tensor]:
+            seen.append((group["capturable"], group["fused"], group["lr"].item(), group["lr"].data_ptr() == address))
+            return {"loss": torch.zeros(())}
+
+        return advance
+
+    @dataclass(frozen=True)
+    class Adam(Line):
+        def optimizer(self, network: nn.Module) -> torch.optim.Optimizer:
+            return torch.optim.Adam(network.parameters(), self.learning_rate)
+
+        def rate(self, step: int) -> float:
+            return 1.0 / (step + 1)
+
+    monkeypatch.setattr(loop, "plain_steps", steps)
+    monkeypatch.setattr(loop, "replayed_steps", lambda advance, rng: advance)
+    run(Adam(), Devices(), steps=2, replay=True)
+    assert seen == [(True, True, 0.5, True), (True, True, 0.25, True)]
 
 
 def test_a_rate_is_slowed_down_by_what_the_curve_says() -> None:
