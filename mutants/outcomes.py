@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 
 from sampling import Mutant, apply, describe_change, find_places
@@ -48,11 +48,11 @@ class Outcomes:
             if found["outcome"] == WAITING
             or (again and found["outcome"] in ("survived", "gone") and key not in self.equivalent)
         }
+        places = {file: _mutants_of(root, file) for file in {found["file"] for found in wanted.values()}}
         todo = {}
         for key, found in wanted.items():
-            place = next(
-                (mutant for mutant in _nearest(root, key, found) if _describe(root, mutant) == _change(found)), None
-            )
+            near = _nearest(places[found["file"]], key, found)
+            place = next((mutant for mutant in near if _describe(root, mutant) == _change(found)), None)
             if place is None:
                 self.keep(key, {"outcome": "gone"})
             else:
@@ -111,10 +111,11 @@ def _describe(root: Path, mutant: Mutant) -> Change | None:
     return mutant.file, mutant.operator, change["before"], change["after"]
 
 
-def _nearest(root: Path, key: str, found: dict) -> Iterator[Mutant]:
-    """Where a mutant was when the sample was drawn, then all of its kind, the nearest line first."""
-    yield Mutant(found["file"], found["line"], found["operator"], int(key.rpartition(":")[2]))
-    if (root / found["file"]).is_file():
-        mutants = (one for place in find_places(root, [found["file"]]) for one in place)
-        same = [mutant for mutant in mutants if mutant.operator == found["operator"]]
-        yield from sorted(same, key=lambda mutant: abs(mutant.line - found["line"]))
+def _mutants_of(root: Path, file: str) -> list[Mutant]:
+    return [one for place in find_places(root, [file]) for one in place] if (root / file).is_file() else []
+
+
+def _nearest(mutants: list[Mutant], key: str, found: dict) -> list[Mutant]:
+    """All of the same kind, the one that has the number it had when the sample was drawn first, then the nearest lines."""
+    same = [mutant for mutant in mutants if mutant.operator == found["operator"]]
+    return sorted(same, key=lambda mutant: (mutant.key != key, abs(mutant.line - found["line"])))

@@ -110,6 +110,7 @@ def _say(*words: str) -> None:
 def _enter(context: str) -> str:
     tracer = sys.modules["sitecustomize"]
     before, tracer.context = tracer.context, context
+    sys.settrace(tracer.follow)  # Ctrl-C within the tracer, say, has ended it
     os.environ["MUTANTS_CONTEXT"] = context
     return str(before)
 

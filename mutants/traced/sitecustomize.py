@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
+from os import write  # as it is now: tests replace it
 from types import FrameType
 from typing import Any
 
@@ -26,7 +27,7 @@ def note(frame: FrameType, event: str, argument: object) -> Any:
     if event == "line" and line not in noted:
         noted.add(line)
         owner = EVERYONE if in_import(frame) else context
-        os.write(log, f"{owner}\t{line[1]}\t{line[2]}\n".encode())
+        write(log, f"{owner}\t{line[1]}\t{line[2]}\n".encode())
     return note
 
 

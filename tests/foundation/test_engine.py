@@ -186,6 +186,9 @@ def test_progress_starts_at_nothing(capsys, monkeypatch):
     monkeypatch.setattr(engine, "SECONDS_PER_LINE", 0.0)
     engine.map(jobs.fail_at_three, [1, 2], label="two", backend=engine.Here())
     assert capsys.readouterr().err.splitlines() == ["two: 1 of 2", "two: 2 of 2"]
+    with engine.progress("one", total=1) as advance:
+        advance()
+    assert capsys.readouterr().err.splitlines() == ["one: 1 of 1"]
 
 
 class Terminal(io.StringIO):

@@ -38,6 +38,9 @@ def test_what_is_too_long_ends_after_a_sentence_or_a_word() -> None:
     whole = f"{'a' * 59} {'b' * (SAID - 60)}"  # ends where the room ends
     assert first_line(RuntimeError(whole)) == whole and first_line(RuntimeError(f"{whole} more")) == f"{whole} …"
     assert first_line(RuntimeError(f"{whole[:-1]}. More")) == whole[:-1]
+    for length in (SAID // 2, SAID // 2 + 1):  # a sentence that fills more than half of the room is enough
+        said = first_line(RuntimeError(f"{'c' * length}. {'word ' * 50}"))
+        assert said.endswith(" …") == (length <= SAID // 2)
     assert first_line(RuntimeError("two\nlines")) == "two lines"
     assert first_line(KeyError()) == "KeyError"
 

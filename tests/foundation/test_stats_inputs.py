@@ -102,6 +102,9 @@ def test_differences_that_all_point_one_way_are_matched_by_no_flipping() -> None
     for alternative, p in (("two-sided", 2 / 1000), ("greater", 1 / 1000), ("less", 1.0)):
         options = {"alternative": alternative, "n_permutations": 999, "rng": generator()}
         assert stats.paired_test(np.ones(30), np.zeros(30), **options) == stats.PermutationTest(1.0, p, 999, False)
+        other = {"greater": "less", "less": "greater"}.get(alternative, alternative)
+        swapped = stats.paired_test(np.zeros(30), np.ones(30), **options | {"alternative": other})
+        assert swapped == stats.PermutationTest(-1.0, p, 999, False)
 
 
 def test_a_spearman_test_of_ranks_is_a_pearson_test_of_them() -> None:

@@ -70,11 +70,13 @@ def test_a_sample_stays_the_same_mutants_when_lines_move(tool: Any, tmp_path: Pa
     )
     again = tool["outcomes"].Outcomes("code", 1, folder=tmp_path)
     todo = again.to_try(tmp_path, again=False)
+    lines = (tmp_path / "code.py").read_text().splitlines()
     for key, mutant in todo.items():
         change = tool["sampling"].describe_change(
             (tmp_path / "code.py").read_text(), tool["sampling"].apply(tmp_path, mutant)
         )
         assert (change["before"], change["after"]) == drawn[key]
+        assert change["before"].split()[0] in lines[mutant.line - 1]  # where it is now, not where it was
     gone = {key for key, found in again.found.items() if found["outcome"] == "gone"}
     assert (
         gone
