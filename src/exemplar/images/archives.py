@@ -15,8 +15,8 @@ from pathlib import Path
 
 from exemplar.files import reading
 
-# What the format says of a member in the list at the archive's end: signature, flags, method, CRC, size packed and unpacked, lengths
-# of name, extra field and comment, and where its own header is; which has a signature and two lengths again.
+# What the format says of a member in the list at the archive's end: signature, flags, method, CRC, size packed and unpacked,
+# lengths of name, extra field and comment, and where its own header is; which has a signature and two lengths again.
 LISTED, HEADER, END = struct.Struct("<4s4xHH4xIIIHHH8xI"), struct.Struct("<4s22xHH"), struct.Struct("<4s4xHHII2x")
 STORED, DEFLATED = zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED
 ANY_NAME = 1 << 11  # flag: the name is UTF-8, which ASCII is as well
