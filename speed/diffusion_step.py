@@ -122,7 +122,7 @@ def make_steps(variant: Variant, settings: Settings, data: TrainingImages) -> tu
     """A step taken plainly and one that is replayed if the variant says so; both move the same network."""
     torch._dynamo.reset()
     objective = Denoising(width=settings.width, batch=settings.batch, drop=0.1)
-    torch.manual_seed(0)
+    torch.manual_seed(0)  # noqa: TID251
     network: nn.Module = objective.build(data).to(DEVICE, memory_format=torch.channels_last)  # type: ignore[call-overload]
     network.train()
     optimizer = objective.optimizer(network)

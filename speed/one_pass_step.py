@@ -43,7 +43,7 @@ def make_steps(
     name: str, data: TrainingImages, *, precision: str = "32-true", compile: bool = False, replay: bool = False
 ) -> tuple[Advance, torch.Generator]:
     objective = find_preset(name).objective
-    torch.manual_seed(0)
+    torch.manual_seed(0)  # noqa: TID251
     network = objective.build(data).to(DEVICE, memory_format=torch.channels_last)  # type: ignore[call-overload]
     network.train()
     optimizer = objective.optimizer(network)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-import random
+import random  # noqa: TID251
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout
@@ -61,7 +61,7 @@ def seeded_globals(seed: int, **others: int) -> Iterator[None]:
     try:
         random.seed(of["random"])
         np.random.set_state(np.random.RandomState(of["numpy"] % 2**32).get_state())  # noqa: NPY002
-        torch.manual_seed(of["torch"])  # of every device
+        torch.manual_seed(of["torch"])  # of every device  # noqa: TID251
         yield
     finally:
         random.setstate(before[0])

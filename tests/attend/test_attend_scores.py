@@ -109,7 +109,7 @@ def test_players_stop_when_the_partner_is_right_and_never_without(canvas):
 
 def test_players_paint_what_they_prefer(canvas):
     """A reliable player of ink stays on ink; of corners, on corners; players are the same by their seed."""
-    for strategy, least in (("ink", 0.9), ("corners", 0.9), ("random", 0.0)):
+    for strategy in ("ink", "corners", "random"):
         player = Player.of(strategy, canvas, 1.0)
         rounds = play(player, canvas, Blind(canvas.concepts), participants=1, strokes=8)
         near = [
@@ -117,7 +117,7 @@ def test_players_paint_what_they_prefer(canvas):
             for one in rounds
             for r, c in one.places
         ]
-        assert np.mean(near) >= least
+        assert strategy == "random" or np.mean(near) >= 0.9
         assert rounds == play(player, canvas, Blind(canvas.concepts), participants=1, strokes=8)
 
 

@@ -42,7 +42,8 @@ def test_coverage_runs_and_is_the_same_in_a_pool(one_place, monkeypatch):
 
     monkeypatch.setattr(coverage, "RELIABILITIES", (0.5,))
     monkeypatch.setattr(coverage, "SIZES", ((5, 3),))
-    done = ex.attend.study("coverage", repeats=4, engine="here", out="here")
+    done, pooled = (ex.attend.study("coverage", repeats=4, engine=engine, out=engine) for engine in ("here", "pool"))
+    assert list(pooled.scores) == list(done.scores)
     assert {s.name for s in done.scores} == {"bias", "coverage", "rejected_at_05"}
     assert "95 % intervals hold the truth" in done["verdict"]
 

@@ -82,7 +82,10 @@ class TestWhatIsShown:
         assert float(dropped) == pytest.approx(0.1, abs=0.025)
 
     def test_a_ddpm_always_sees_its_exemplar(self, few_images: TrainingImages) -> None:
-        assert PRESETS["ddpm"].objective.drop == 0 and PRESETS["cfgdm"].objective.drop == 0.1  # type: ignore[union-attr]
+        spy, ddpm = Spy(), PRESETS["ddpm"].objective
+        always = replace(TINY, drop=ddpm.drop, batch=2000)  # type: ignore[union-attr]
+        always.loss(spy, replace(few_images, pixels=few_images.pixels | 1), seeds.torch_rng(0), 0)
+        assert bool((spy.asked[0][2] > 0).flatten(1).all(1).all())
 
     def test_fsdm_is_shown_whole_sets_of_distinct_drawings_of_one_class(self, few_images: TrainingImages) -> None:
         spy = Spy()

@@ -1,6 +1,6 @@
 """People on Omniglot's 150 test characters, judged by the shipped critics, beside what the papers and the facts page say.
 
-Run it alone to see every number with its interval: python tests/test_draw_humans.py
+Run it alone to see every number with its interval: python tests/draw/test_draw_humans.py
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def omniglot(real_data: Any) -> None:
     real_data("omniglot")
 
 
-def test_people_are_recognised_as_often_as_published():
+def test_people_are_recognised_as_often_as_by_the_authors_critics():
     found = judged()
     twenty, every = (overall(found, f"recognizability_{ways}_way") for ways in (20, "all"))
     assert twenty.n == 150
@@ -111,7 +111,7 @@ def test_episodes_agree_with_the_closed_form_within_their_error():
 
 
 @pytest.mark.parametrize("critic", [RELEASED, PUBLISHED])
-def test_people_are_as_diverse_and_original_as_published(critic: str):
+def test_people_are_about_as_diverse_and_original_as_by_the_authors_critics(critic: str):
     """Each drawing divided by its own deviation; with a ReLU after the features the same comes out at .22, .36 and .30."""
     found = judged(critic)
     spread_of_people = overall(found, "diversity")

@@ -211,12 +211,23 @@ class TestPlateau:
         curve = [{"step": k, "loss": -float(k), "held_out_loss": -3.0} for k in range(1, 4)]
         assert halved_on_plateau(curve, 2) == 0.5
 
-    def test_it_slows_the_training_itself(self, few_images: TrainingImages) -> None:
-        """With a rate that is halved at each entry from the second on, weights move less and less."""
+    def test_an_impatient_objective_slows_down_sooner(self) -> None:
         steady = PRESETS["vae-stn-tiny"].objective
         impatient = replace(steady, patience=1)  # type: ignore[type-var]
         curve = [{"step": 1, "loss": 1.0}, {"step": 2, "loss": 2.0}]
         assert impatient.slow_down(curve) == 0.5 and steady.slow_down(curve) == 1  # type: ignore[attr-defined]
+
+    def test_it_slows_the_training_itself(self, few_images: TrainingImages, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Slowed to nothing after the first entry of the curve, weights stay where they were."""
+        objective = PRESETS["vae-stn-tiny"].objective
+        options: dict[str, Any] = {"seed": 0, "every": 1, "device": "cpu"}
+        once = train(objective, few_images, steps=1, **options).network.state_dict()
+        moved = train(objective, few_images, steps=2, **options).network.state_dict()
+        monkeypatch.setattr(type(objective), "slow_down", lambda self, curve: 0.0 if curve else 1.0)
+        slowed = train(objective, few_images, steps=2, **options).network.state_dict()
+        learned = [name for name, _ in objective.build(few_images).named_parameters()]
+        assert all(torch.equal(slowed[name], once[name]) for name in learned)
+        assert any(not torch.equal(moved[name], once[name]) for name in learned)
 
 
 def test_gradients_are_clipped_to_their_length(few_images: TrainingImages, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -142,7 +142,10 @@ FORMS: dict[str, Callable[[], Any]] = {
 def test_every_form_of_a_critic_scores(mine: str, form: Callable[[], Any]) -> None:
     critic = form()
     found = ex.draw.score("others", data=mine, see=critic, recognise=critic, n=3, **ASKED)
-    assert found["diversity"]["value"] > 0 and 0 <= found["recognizability_all_way"]["value"] <= 1
+    assert found["diversity"]["value"] > 0 and found["originality"]["value"] > 0
+    assert (
+        found["recognizability_all_way"]["value"] < 1
+    )  # who draws other concepts is not always taken for the right one
 
 
 def test_what_an_object_claims_to_be_is_not_believed(mine: str) -> None:

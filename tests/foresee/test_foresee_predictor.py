@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 
 import numpy as np
@@ -204,7 +205,9 @@ def test_predictors_ship_for_the_shipped_encoders(space, setting):
 
 
 def test_ready_predictors_were_calibrated_on_validation_classes():
-    assert all("cifar-fs/val in" in load_ready(space, "semi").source for space in SPACES)  # type: ignore[union-attr]
+    for space, setting in itertools.product(SPACES, SETTINGS):
+        ready = load_ready(space, setting)
+        assert ready is not None and f"cifar-fs/val in {space}" in ready.source, (space, setting)
 
 
 def test_measures_and_penalty_are_what_came_out_best_on_validation_classes():

@@ -245,7 +245,6 @@ def test_results_of_other_code_are_never_used_again(tmp_path, monkeypatch):
 
 def test_two_functions_of_one_file_do_not_share_results():
     assert code_of(jobs.fail_at_three) != code_of(jobs.die_at_two)
-    assert code_of(jobs.fail_at_three) == code_of(jobs.fail_at_three)
     assert code_of(abs) != code_of(len)  # functions without a file
 
 

@@ -13,6 +13,7 @@ import pytest
 from PIL import Image
 
 from conftest import mistake
+from exemplar.cli import list_groups
 from exemplar.errors import UserError, shortened, unknown
 
 NO_DATA = {"EXEMPLAR_DATA": None, "EXEMPLAR_CACHE": "/nonexistent/cache"}
@@ -20,9 +21,9 @@ NO_DATA = {"EXEMPLAR_DATA": None, "EXEMPLAR_CACHE": "/nonexistent/cache"}
 
 def test_help_names_the_commands(exemplar):
     said = exemplar("--help", alone=True)
-    assert said.code == 0
-    for word in ("tour", "data", "runs", "--debug"):
-        assert word in said.out
+    assert said.code == 0 and "--debug" in said.out
+    named = re.findall(r"^\W*([a-z-]+)\s{2,}", said.out, re.MULTILINE)
+    assert {group.name for group in list_groups()} | {"tour"} <= set(named)
 
 
 def test_data_list_says_what_is_here(exemplar):
@@ -122,7 +123,8 @@ def test_debug_shows_the_traceback(exemplar):
 def test_what_is_not_on_the_machine_says_how_to_get_it(exemplar, tmp_path):
     nobody = {"http_proxy": "http://127.0.0.1:9", "https_proxy": "http://127.0.0.1:9", "EXEMPLAR_CACHE": str(tmp_path)}
     sentence = mistake(exemplar("data", "show", "omniglot", env={**NO_DATA, **nobody}))
-    assert "omniglot" in sentence
+    assert "run `exemplar data fetch omniglot` again later" in sentence
+    assert f"or put images_background.zip into {tmp_path / 'omniglot'} by hand" in sentence
 
 
 def test_the_tour_tells_a_newcomer_what_this_is(exemplar, tmp_path):
@@ -138,9 +140,8 @@ def test_the_tour_tells_a_newcomer_what_this_is(exemplar, tmp_path):
     assert [run["provenance"]["state"] for run in listed] == ["finished"] * len(said.json()["rooms"])
     shown = exemplar("runs", "show", "tour/images", "--json", cwd=tmp_path).json()
     accuracy = [score["value"] for score in shown["scores"]]
-    assert (
-        accuracy == sorted(accuracy, reverse=True) and accuracy[0] > 0.8 > 0.05
-    )  # hands that vary more are harder to read
+    assert accuracy == sorted(accuracy, reverse=True)  # hands that vary more are harder to read
+    assert accuracy[0] > 0.8 and accuracy[-1] > 1 / 20  # which is chance
     assert "accuracy" in exemplar("runs", "show", "tour/images", cwd=tmp_path).out
 
 

@@ -162,17 +162,54 @@ def test_functions_of_the_command_line_are_short():
                 assert (node.end_lineno or 0) - node.lineno < 40, f"{path.name}: {node.name}"
 
 
-def test_nothing_is_unpickled():
-    words = ("pickle.load", "allow_pickle=True", "weights_only=False", "joblib")
-    assert not [(p, w) for p in PACKAGE.rglob("*.py") for w in words if w in p.read_text(encoding="utf-8")]
+def calls() -> Iterator[tuple[str, str, set[str]]]:
+    """Every call in the package: where it is, the last word of what is called, and its arguments as source ("" if it has none)."""
+    for path in sorted(PACKAGE.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call):
+                called = getattr(node.func, "attr", getattr(node.func, "id", ""))
+                given = [
+                    *map(ast.unparse, node.args),
+                    *(f"{word.arg}={ast.unparse(word.value)}" for word in node.keywords),
+                ]
+                yield f"{path.name}:{node.lineno}", called, set(given)
 
 
-def test_there_is_no_global_randomness():
-    words = ("np.random.seed", "np.random.rand", "random.random(", "torch.manual_seed")
-    # a network's first weights come from torch's own generator, forked; a user's code may use it, and finds it seeded
-    allowed = {("loop.py", "torch.manual_seed"), ("user_code.py", "torch.manual_seed")}
-    found = {(p.name, w) for p in PACKAGE.rglob("*.py") for w in words if w in p.read_text(encoding="utf-8")}
-    assert found <= allowed
+def test_nothing_is_unpickled_by_an_argument():
+    """What ruff has no rule for; pickle, dill, joblib and the like are refused by its rules (see `test_ruff_refuses`)."""
+    assert not [where for where, _, given in calls() if given & {"allow_pickle=True", "weights_only=False"}]
+    loaded = [
+        (where, given) for where, called, given in calls()
+        if called == "load" and any(word.startswith("weights_only") for word in given)
+    ]  # fmt: skip
+    assert loaded and all("weights_only=True" in given for _, given in loaded)
+
+
+def test_every_generator_has_a_seed():
+    """NPY002 refuses NumPy's global generator, and lets default_rng() pass, which no seed can bring back."""
+    assert not [where for where, called, given in calls() if called in ("default_rng", "SeedSequence") and not given]
+
+
+@pytest.mark.parametrize(
+    ("line", "rule"),
+    [
+        ("from pickle import loads\n\nloads(b'')", "S301"),
+        ("import pickle\n\npickle.load(open('x'))", "S301"),
+        ("import marshal\n\nmarshal.loads(b'')", "S302"),
+        ("import joblib\n\njoblib.load('x')", "TID251"),
+        ("from dill import loads\n\nloads(b'')", "TID251"),
+        ("import random\n\nrandom.shuffle([])", "TID251"),
+        ("from random import shuffle\n\nshuffle([])", "TID251"),
+        ("import numpy as np\n\nnp.random.normal()", "NPY002"),
+        ("from numpy.random import seed\n\nseed(0)", "NPY002"),
+        ("import torch\n\ntorch.manual_seed(0)", "TID251"),
+    ],
+)
+def test_ruff_refuses_code_from_files_and_global_randomness(line, rule):
+    place = str(PACKAGE / "draw" / "imagined.py")
+    asked = [sys.executable, "-m", "ruff", "check", "--output-format", "concise", "--stdin-filename", place, "-"]
+    said = subprocess.run(asked, input=line + "\n", capture_output=True, text=True, cwd=ROOT, timeout=900)
+    assert said.returncode == 1 and f" {rule} " in said.stdout, said.stdout + said.stderr
 
 
 @pytest.mark.parametrize("heavy", ["numpy", "torch", "pandas", "matplotlib", "scipy"])

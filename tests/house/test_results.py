@@ -6,11 +6,13 @@ import json
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from exemplar.records import Score
 from exemplar.results.computing import all_results, compute
 from exemplar.results.kept import LABELS, RENAMES, Kept, differences, load_kept
+from exemplar.results.known import CHAPTERS, format_known
 from exemplar.results.sections import LONGEST, format_section, lay_out
 from exemplar.results.sources import hash_modules, imported_modules
 from exemplar.rooms import KeptResult, Number
@@ -22,6 +24,26 @@ PAGE = Path(__file__).parents[2] / "docs" / "results.md"
 
 def score(value: float, agent: str = "a") -> Score:
     return Score("accuracy", value, (value - 0.1, value + 0.1), 10, agent=agent)
+
+
+def test_the_page_of_what_we_know_is_made_from_the_kept_results():
+    assert (PAGE.with_name("known.md")).read_text(encoding="utf-8") == format_known()
+
+
+def test_what_we_know_is_of_every_room_and_fits_on_a_screen():
+    assert {chapter.title for chapter in CHAPTERS} == {
+        "Spaces and images",
+        "Draw",
+        "Learn",
+        "Recall",
+        "Foresee",
+        "Lab",
+        "Attend",
+    }
+    for chapter in CHAPTERS:
+        assert bool(chapter.known) != bool(chapter.without) and len(chapter.known) <= 4, chapter.title
+        for known in chapter.known:
+            assert known.says.count("{}") == len(known.scores) > 0, known.says
 
 
 def test_a_score_that_moved_is_named():
@@ -140,14 +162,25 @@ def test_the_hash_of_a_result_follows_the_modules_it_imports_and_no_others():
     assert hash_modules("exemplar.images.omniglot") != hash_modules("exemplar.images.cifar")
 
 
-def test_numbers_in_the_readme_and_docs_have_commands():
-    """Every `exemplar …` command the README shows exists."""
-    from typer.testing import CliRunner
+def paragraphs_about_results() -> list[tuple[str, str, list[str]]]:
+    """(page, paragraph, results) where README or a page of the docs names the command of a result."""
+    found = []
+    for page in [PAGE.parents[1] / "README.md", *sorted(PAGE.parent.glob("*.md"))]:
+        for part in re.split(r"\n\s*\n|\n- |\n\| ", "" if page == PAGE else page.read_text(encoding="utf-8")):
+            names = re.findall(r"results run\s+([a-z0-9-]+)", part)
+            found += [(page.name, part, names)] if set(names) - {"NAME"} else []
+    return found
 
-    from exemplar.cli import make_app
 
-    readme = (PAGE.parent.parent / "README.md").read_text(encoding="utf-8")
-    commands = {tuple(words.split()[:2]) for words in re.findall(r"^exemplar ([a-z]+ [a-z-]+)", readme, re.MULTILINE)}
-    assert len(commands) >= 5
-    for words in commands:
-        assert CliRunner().invoke(make_app(words[0]), [*words, "--help"]).exit_code == 0, words
+def test_numbers_beside_the_command_of_a_result_are_in_it():
+    """Such as .871: to its own digits it is a value of that result, or the end of an interval."""
+    checked = 0
+    for page, part, names in paragraphs_about_results():
+        assert set(names) <= set(RESULTS), f"{page}: {names}"
+        kept = [found for name in names if (found := load_kept(name)) is not None]
+        known = np.array([end for one in kept for score in one.scores for end in (score.value, *score.ci95)])
+        for number in re.findall(r"(?<![\w.])\d*\.\d{2,}(?![\w.]*\d)", part):
+            near = 0.5 * 10.0 ** -len(number.partition(".")[2]) + 1e-9
+            assert (abs(abs(known) - float(number)) <= near).any(), f"{page}: {number} is not in {names}"
+            checked += 1
+    assert checked >= 3  # else this test looks at nothing

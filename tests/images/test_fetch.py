@@ -1,12 +1,15 @@
 """A download is whole and right, or it is not there: against a server that truncates, stalls, lies and changes its mind."""
 
 import hashlib
+import io
 import resource
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from http.client import HTTPMessage
 from pathlib import Path
+from urllib.request import Request
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -15,11 +18,12 @@ from hypothesis import strategies as st
 from exemplar.errors import UserError
 from exemplar.images.checksums import checksum_of, pin, pinned, stands
 from exemplar.images.downloads import fetch
-from exemplar.images.wire import Patience, read_small
+from exemplar.images.wire import NeverDown, Patience, read_small
 from served import Home, goog_md5, names, served
 
 CONTENT = bytes(range(256)) * 1200  # 300 kB: several blocks
 MD5 = "md5:" + hashlib.md5(CONTENT).hexdigest()
+SHA256 = "sha256:" + hashlib.sha256(CONTENT).hexdigest()
 QUICK = Patience(stall_s=0.3, attempts=3, pause_s=0.01)
 
 
@@ -45,8 +49,51 @@ def got(home: Home, target: Path, **options: object) -> bytes:
 def test_a_proper_download_has_its_name_and_nothing_beside_it(home: Home, tmp_path: Path) -> None:
     target = tmp_path / "new" / "folder" / "thing"
     assert got(home, target, size=len(CONTENT)) == CONTENT
-    assert names(target.parent) == ["thing"]
-    assert "sha256:" + hashlib.sha256(CONTENT).hexdigest() == checksum_of(target, "sha256")
+    assert names(target.parent) == ["thing", "thing.sha256"]
+    assert SHA256 == checksum_of(target, "sha256") == pinned(target)
+    assert subprocess.run(["sha256sum", "--status", "-c", "thing.sha256"], cwd=target.parent).returncode == 0
+
+
+def test_what_came_once_must_come_again(home: Home, tmp_path: Path) -> None:
+    """Where nobody says what the file should be: the first fetch is trusted, later ones are held against it."""
+    target = tmp_path / "thing"
+    got(home, target, checksum=None)
+    target.unlink()
+    home.files["/thing"] = CONTENT[::-1]
+    with pytest.raises(
+        UserError, match=r"an earlier fetch left its checksum in thing\.sha256, and what came does not have it"
+    ):
+        got(home, target, checksum=None)
+    target.write_bytes(CONTENT[::-1])
+    with pytest.raises(UserError, match="does not have the checksum sha256:"):
+        got(home, target, checksum=None)
+    (tmp_path / "thing.sha256").unlink()
+    target.unlink()
+    assert got(home, target, checksum=None) == CONTENT[::-1]
+
+
+def test_what_the_package_knows_needs_no_pin(home: Home, tmp_path: Path) -> None:
+    assert got(home, tmp_path / "thing", checksum=SHA256) == CONTENT
+    assert names(tmp_path) == ["thing"]
+
+
+@pytest.mark.parametrize("code", [301, 302, 303, 307, 308])
+def test_a_redirect_never_leaves_encryption(code: int) -> None:
+    def follow(old: str, new: str) -> object:
+        return NeverDown().redirect_request(Request(old), io.BytesIO(), code, "", HTTPMessage(), new)
+
+    with pytest.raises(UserError, match="https://a/thing redirects to http://b/thing, which is not encrypted"):
+        follow("https://a/thing", "http://b/thing")
+    assert follow("https://a/thing", "https://b/thing") and follow("http://a/thing", "http://b/thing")
+
+
+def test_every_fetch_asks_by_that_rule(home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr(NeverDown, "redirect_request", lambda self, *given: asked.append(given[-1]))
+    home.moods = ["redirect"]
+    with pytest.raises(UserError, match="302"):
+        got(home, tmp_path / "thing")
+    assert asked == [f"{home.url}/thing"]
 
 
 def test_a_file_that_is_there_and_right_is_not_downloaded_again(home: Home, tmp_path: Path) -> None:
@@ -186,7 +233,7 @@ def test_the_servers_own_md5_is_checked_and_pinned(home: Home, tmp_path: Path) -
     assert names(tmp_path) == []
     home.moods = ["truncate"]
     assert got(home, target, checksum="server") == CONTENT
-    assert pinned(target) == MD5
+    assert pinned(target) == SHA256
     assert subprocess.run(["md5sum", "--status", "-c", "thing.md5"], cwd=tmp_path).returncode == 0
     n_requests = home.n_requests
     assert got(home, target, checksum="server") == CONTENT
@@ -252,7 +299,7 @@ def test_many_fetches_of_one_file_download_it_once(home: Home, tmp_path: Path) -
         thread.join(30)
     assert results == [tmp_path / "thing"] * 8
     assert home.n_requests == 1
-    assert names(tmp_path) == ["thing"]
+    assert names(tmp_path) == ["thing", "thing.sha256"]
 
 
 def test_a_killed_process_leaves_a_part_that_the_next_one_finishes(home: Home, tmp_path: Path) -> None:

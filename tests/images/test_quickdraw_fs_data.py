@@ -35,6 +35,7 @@ from exemplar.images.quickdraw_fs import (
     read_parts,
 )
 from exemplar.images.quickdraw_others import draw_others, widen
+from exemplar.results.kept import load_kept
 
 REAL = Path(os.environ.get("EXEMPLAR_DATA", "no data")) / "quickdraw_large"
 needs_real = pytest.mark.skipif(not REAL.is_dir(), reason="EXEMPLAR_DATA has no quickdraw_large")
@@ -357,7 +358,10 @@ def test_the_real_set_is_the_one_that_was_built() -> None:
     assert (n["category-test"], n["category-train"], n["category-val"]) == (26, 89, 26)
     for split in ("test", "train", "val", "category-test", "category-train", "category-val", "critics-val"):
         assert set(sets[split].counts) == {501} and sets[split].shape == (48, 48)
-    assert sets["test"].fingerprint == "f021d531f64e844cc023fa30c4d7c7e6"
+    scored = load_kept("draw-quickdraw-fs")  # what the kept scores are of
+    assert scored is not None
+    for split in ("test", "category-test"):
+        assert sets[split].fingerprint == scored.provenance["data"][f"quickdraw-fs/{split}"], split
     check_splits(sets)
 
 

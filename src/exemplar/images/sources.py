@@ -182,7 +182,7 @@ _CIFAR_FILES = (
     Remote(
         f"{_CIFAR}/cifar-100-binary.tar.gz",
         "cifar-100-binary.tar.gz",
-        "md5:03b5dce01913d631647c71ecec9e9cb8",
+        "sha256:58a81ae192c23a4be8b1804d68e518ed807d710a4eb253b1f2a199162a40d8ec",
         168513733,
     ),
 )
@@ -205,10 +205,18 @@ SOURCES: dict[str, Source] = {
             citation="Lake, Salakhutdinov & Tenenbaum (2015), Human-level concept learning through probabilistic program "
             "induction, Science 350, 1332–1338",
             files=tuple(
-                Remote(f"{_OMNIGLOT}/raw/master/python/{filename}", filename, checksum)
-                for filename, checksum in (
-                    ("images_background.zip", "md5:68d2efa1b9178cc56df9314c21c6e718"),
-                    ("images_evaluation.zip", "md5:6b91aef0f799c5bb55b94e3f2daec811"),
+                Remote(f"{_OMNIGLOT}/raw/master/python/{filename}", filename, checksum, size)
+                for filename, checksum, size in (
+                    (
+                        "images_background.zip",
+                        "sha256:ad41ab679c8b5d90b271ef46be6987cc81211774a695c29dcc5367b2b26ee640",
+                        9464212,
+                    ),
+                    (
+                        "images_evaluation.zip",
+                        "sha256:1f61a8f3366785b057fc117d9228e78a16e3d976c8953b2a10fcc74cf0609cee",
+                        6462886,
+                    ),
                 )
             ),
         ),

@@ -6,11 +6,12 @@ import base64
 import http.client
 import time
 import urllib.error
+import urllib.parse
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import cast
+from typing import IO, cast
 
 from exemplar.errors import UserError
 
@@ -62,12 +63,35 @@ def ask(url: str, headers: dict[str, str], stall_s: float) -> http.client.HTTPRe
     request = urllib.request.Request(url, headers={"User-Agent": "exemplar", **headers})
     with on_the_wire():
         try:
-            return cast(http.client.HTTPResponse, urllib.request.urlopen(request, timeout=stall_s))
+            return cast(http.client.HTTPResponse, _OPENER.open(request, timeout=stall_s))
         except urllib.error.HTTPError as problem:
             if problem.code < 500 and problem.code not in (408, 425, 429):
                 raise
             with problem:
                 raise Transient(f"the server answers {problem.code} {problem.reason}") from problem
+
+
+class NeverDown(urllib.request.HTTPRedirectHandler):
+    """Follows a redirect, but not from https to http, where anybody on the way could answer for the server."""
+
+    def redirect_request(
+        self,
+        req: urllib.request.Request,
+        fp: IO[bytes],
+        code: int,
+        msg: str,
+        headers: http.client.HTTPMessage,
+        newurl: str,
+    ) -> urllib.request.Request | None:
+        if req.type == "https" and urllib.parse.urlsplit(newurl).scheme != "https":
+            fp.close()
+            raise UserError(
+                f"{req.full_url} redirects to {newurl}, which is not encrypted: get the file by hand, and check it"
+            )
+        return super().redirect_request(req, fp, code, msg, headers, newurl)
+
+
+_OPENER = urllib.request.build_opener(NeverDown)
 
 
 @contextmanager

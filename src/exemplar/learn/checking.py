@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 import inspect
-import random
+import random  # noqa: TID251
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress

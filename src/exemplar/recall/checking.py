@@ -5,7 +5,7 @@ The room's own agents pass the very same checks (tests/recall). The tasks are ea
 
 from __future__ import annotations
 
-import random
+import random  # noqa: TID251
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any

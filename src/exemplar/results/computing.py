@@ -1,4 +1,4 @@
-"""Results computed again, and the page of all of them: the verbs `list_results`, `run` and `page`."""
+"""Results computed again, and the pages of them: the verbs `list_results`, `run` and `page`."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from exemplar.files import check_place, whole_file
 from exemplar.images.catalogue import load
 from exemplar.records import Score, Scores
 from exemplar.results.kept import Kept, differences, keep_result, load_kept
+from exemplar.results.known import format_known
 from exemplar.results.result_page import write_result
 from exemplar.results.sections import format_section
 from exemplar.results.sources import hash_modules
@@ -67,6 +68,9 @@ def write_results_page(out: Path | str, check: bool) -> Answer:
             changed += [f"{name}: {sentence}" for sentence in check_result(name, kept)]
     with whole_file(place) as part:
         part.write_text(format_page(results), encoding="utf-8")
+    known = place.with_name("known.md")
+    with whole_file(known) as part:
+        part.write_text(format_known(), encoding="utf-8")
     for result in results.values():
         for file, plot in result.figures.items():
             with whole_file(place.parent / file) as part:
@@ -76,7 +80,7 @@ def write_results_page(out: Path | str, check: bool) -> Answer:
     if older:
         tells = "`exemplar results verify NAME` tells whether they still come out the same"
         made_before = [f"Made by older sources ({tells}): {', '.join(older)}."]
-    text = "\n".join([f"{place} is made from {len(results)} results.", *(changed or same), *made_before])
+    text = "\n".join([f"{place} and {known} are made from {len(results)} results.", *(changed or same), *made_before])
     return Answer(values={"page": str(out), "changed": changed, "older": older}, text=text, page=place, ok=not changed)
 
 

@@ -256,7 +256,7 @@ def _fabric(device: str, devices: int, precision: str) -> Fabric:
 def _fresh(objective: Objective, data: TrainingImages, seed: int) -> nn.Module:
     """The same weights for a seed whatever the device; torch's own generator is left as it was."""
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seeds.seed("weights", seed))
+        torch.manual_seed(seeds.seed("weights", seed))  # noqa: TID251
         return objective.build(data)
 
 
