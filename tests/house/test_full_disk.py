@@ -178,7 +178,13 @@ def test_what_a_killed_writer_left_the_same_command_finishes(
     assert left - {"place/jobs.sqlite"} == set(tree(whole)) - {"place/jobs.sqlite"}
 
 
-@pytest.mark.parametrize("words", [words for words in LINES if words not in ENDINGS and words in IN_A_MOMENT])
+@pytest.mark.parametrize(
+    "words",
+    [
+        "learn human",
+        *(pytest.param(w, marks=pytest.mark.long) for w in ("draw score", "draw sample", "learn run", "recall run")),
+    ],
+)
 def test_a_folder_that_another_works_in_is_left_alone(
     words: str, exemplar: Any, tmp_path: Path, cache: dict[str, str | None]
 ) -> None:

@@ -55,7 +55,7 @@ def describe_people(folder: Path | str | None, variant: str, *, out: Path | str 
         report = replace(report, scores={**report.scores, **named}, points=(second.points(), second.points()))
     values = {**report.values(), **about, "variant": variant, "seed": seed}
     head = (
-        f"{about['sessions']:,} sessions of {about['subtasks']} subtasks, {about['choices']} choices on a trial; intervals "
+        f"{about['sessions']:,} sessions of {about['subtasks']} subtask{'s' * (about['subtasks'] != 1)}, {about['choices']} choices on a trial; intervals "
         f"draw {about['resampled']}\n\n"
     )
     page = None
@@ -139,7 +139,7 @@ def _answer(
     figures = {"learning": folder / FIGURE} if folder is not None and (folder / FIGURE).is_file() else {}
     return Answer(
         values=values,
-        text=head + report.text(),
+        text=head + report.text() + (f"\n\n{page}" if page is not None else ""),
         scores=Scores.collect(report.scores.values()) if report.scores else None,
         warnings=as_sentences(report.warnings),
         folder=folder,
