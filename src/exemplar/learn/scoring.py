@@ -55,8 +55,8 @@ def describe_people(folder: Path | str | None, variant: str, *, out: Path | str 
         report = replace(report, scores={**report.scores, **named}, points=(second.points(), second.points()))
     values = {**report.values(), **about, "variant": variant, "seed": seed}
     head = (
-        f"{about['sessions']:,} sessions of {about['subtasks']} subtask{'s' * (about['subtasks'] != 1)}, {about['choices']} choices on a trial; intervals "
-        f"draw {about['resampled']}\n\n"
+        f"{about['sessions']:,} sessions of {about['subtasks']} subtask{'s' * (about['subtasks'] != 1)}, "
+        f"{about['choices']} choices on a trial; intervals draw {about['resampled']}\n\n"
     )
     page = None
     if place is not None:
