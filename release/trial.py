@@ -81,7 +81,7 @@ def main() -> None:
         for words in COMMANDS:
             cold, warm = (timed(command, words, place)[:2] for _ in range(2))
             print(
-                f"exemplar {words}: {cold[0]:.0f} s ({cold[1]:.0f} CPU) the first time, {warm[0]:.0f} s ({warm[1]:.0f}) then"
+                f"exemplar {words}: {cold[0]:.1f} s ({cold[1]:.1f} CPU) the first time, {warm[0]:.1f} s ({warm[1]:.1f}) then"
             )
 
 

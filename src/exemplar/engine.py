@@ -7,7 +7,6 @@ own name (`seeds`), and one thread.
 
 from __future__ import annotations
 
-import errno
 import logging
 import multiprocessing
 import os
@@ -24,12 +23,11 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from exemplar import seeds
-from exemplar.errors import UserError, unknown
+from exemplar.errors import NO_ROOM, UserError, unknown
 from exemplar.options import ENGINES
 from exemplar.progress import Shares, note_kept, progress, within_job
 from exemplar.store import Store, code_of, pack, unpack
 
-NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL", "NUMBA", "VECLIB_MAXIMUM")}
 
 

@@ -1,11 +1,15 @@
 """A user's mistake is one sentence that says what to do; everything else is our bug and keeps its traceback."""
 
+import errno
 from collections.abc import Iterable
 from difflib import get_close_matches
 
 
 class UserError(Exception):
     """The user can fix this. The message is one sentence; the command line prints it and exits with 2."""
+
+
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # what an OSError says of a full disk
 
 
 class NoRoom(UserError):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import lzma
 import os
 import struct
@@ -19,7 +18,7 @@ from typing import IO
 
 import numpy as np
 
-from exemplar.errors import NoRoom, UserError, shortened
+from exemplar.errors import NO_ROOM, NoRoom, UserError, shortened
 from exemplar.unpacking import open_zip
 
 PART = ".part"  # the ending of what is still being written
@@ -67,7 +66,7 @@ def write_all(files: Mapping[Path, bytes]) -> None:
 
 
 def _cannot_be_written(path: Path, problem: OSError) -> UserError:
-    full = problem.errno in (errno.ENOSPC, errno.EDQUOT)
+    full = problem.errno in NO_ROOM
     advice = "make room, or choose another place" if full else "choose another place"
     return (NoRoom if full else UserError)(f"{path} cannot be written ({problem.strerror or problem}): {advice}")
 

@@ -151,3 +151,24 @@ def test_code_that_is_called_people_is_refused(
     (tmp_path / "mine.py").write_text("def human(*_): ...\n")
     said = exemplar(*words.split(), "mine.py:human", cwd=tmp_path)
     assert said.code in (1, 2) and "is reserved for" in said.out + said.err
+
+
+@pytest.mark.parametrize(
+    ("words", "name", "where", "table"),
+    [
+        ("learn run", "variant", "learn.tasks", "VARIANTS"),
+        ("learn score", "null", "learn.benchmark", "NULL_TESTS"),
+        ("learn import", "time_unit", "learn.importing", "TIME_UNITS"),
+        ("recall tasks", "policy", "recall.tasks", "POLICIES"),
+        ("foresee check", "policy", "foresee.labelling", "POLICIES"),
+        ("foresee run", "setting", "foresee.tasks", "SETTINGS"),
+        ("foresee run", "variant", "foresee.graphs", "VARIANTS"),
+        ("draw score", "normalise", "draw.scores", "NORMALISATIONS"),
+        ("draw quickdraw-fs cluster", "form", "draw.quickdraw_fs.sources", "FORMS"),
+        ("draw quickdraw-fs build", "keep", "draw.quickdraw_fs.build", "WHICH"),
+        ("draw quickdraw-fs build", "split", "draw.quickdraw_fs.splits", "KINDS"),
+    ],
+)
+def test_the_choices_that_are_told_are_those_there_are(words: str, name: str, where: str, table: str) -> None:
+    argument = next(argument for argument in COMMANDS[words] if argument.name == name)
+    assert set(argument.option.choices) == set(getattr(import_module(f"exemplar.{where}"), table))

@@ -15,6 +15,8 @@ from PIL import Image
 from conftest import mistake
 from exemplar.cli import list_groups
 from exemplar.errors import UserError, shortened, unknown
+from exemplar.images import sources
+from exemplar.images.catalogue import CATALOGUE
 
 NO_DATA = {"EXEMPLAR_DATA": None, "EXEMPLAR_CACHE": "/nonexistent/cache"}
 
@@ -125,6 +127,16 @@ def test_what_is_not_on_the_machine_says_how_to_get_it(exemplar, tmp_path):
     sentence = mistake(exemplar("data", "show", "omniglot", env={**NO_DATA, **nobody}))
     assert "run `exemplar data fetch omniglot` again later" in sentence
     assert f"or put images_background.zip into {tmp_path / 'omniglot'} by hand" in sentence
+
+
+@pytest.mark.parametrize("name", [name for name, entry in CATALOGUE.items() if entry.found])
+def test_data_that_is_not_here_is_named_with_the_command_that_fetches_it(exemplar, tmp_path, monkeypatch, name):
+    def fail(*_, again: str, **__):
+        raise UserError(f"no network: {again}")
+
+    monkeypatch.setattr(sources, "fetch", fail)
+    env = {**NO_DATA, "EXEMPLAR_CACHE": str(tmp_path)}
+    assert f"exemplar data fetch {name}" in mistake(exemplar("data", "show", name, env=env))
 
 
 def test_the_tour_tells_a_newcomer_what_this_is(exemplar, tmp_path):

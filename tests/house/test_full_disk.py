@@ -9,6 +9,8 @@ import fcntl
 import os
 import resource
 import subprocess
+import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -154,7 +156,35 @@ def test_a_folder_that_cannot_be_written_is_refused(
         subprocess.run(["umount", disk], check=True)
 
 
-@pytest.mark.parametrize("words", [words for words in LINES if words not in ENDINGS and words in IN_A_MOMENT])
+@pytest.mark.long
+@pytest.mark.parametrize("words", LINES)
+def test_what_a_killed_writer_left_the_same_command_finishes(
+    words: str, exemplar: Any, tmp_path: Path, cache: dict[str, str | None]
+) -> None:
+    whole = tmp_path / "whole"
+    assert exemplar(*line(words, whole / "place"), cwd=tmp_path, env=cache).code == 0
+    new = tmp_path / "new"
+    program = [sys.executable, "-c", "from exemplar.cli import main; main()", *line(words, new / "place")]
+    env = {name: value for name, value in {**os.environ, **cache}.items() if value is not None}
+    writer = subprocess.Popen(program, cwd=tmp_path, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while writer.poll() is None and not tree(new):
+        time.sleep(0.001)
+    writer.kill()
+    writer.wait()
+    assert exemplar(*line(words, new / "place"), cwd=tmp_path, env=cache).code == 0
+    left = {
+        name for name in tree(new) if not name.endswith(".part")
+    }  # a single file's part has the killed writer's number
+    assert left - {"place/jobs.sqlite"} == set(tree(whole)) - {"place/jobs.sqlite"}
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "learn human",
+        *(pytest.param(w, marks=pytest.mark.long) for w in ("draw score", "draw sample", "learn run", "recall run")),
+    ],
+)
 def test_a_folder_that_another_works_in_is_left_alone(
     words: str, exemplar: Any, tmp_path: Path, cache: dict[str, str | None]
 ) -> None:

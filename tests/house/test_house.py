@@ -20,7 +20,7 @@ from exemplar import rooms
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "src" / "exemplar"
 FOUNDATION = {
-    "answers", "columns", "dense_trials", "engine", "errors", "files", "options", "records", "rooms", "runs", "seeds", "stats", "store",
+    "answers", "columns", "dense_trials", "engine", "errors", "files", "options", "progress", "records", "rooms", "runs", "seeds", "stats", "store", "unpacking",
     "user_code",
 }  # fmt: skip
 BELOW = FOUNDATION | {"report"}

@@ -186,7 +186,7 @@ def full_disk() -> Iterator[None]:
     resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, limits[1]))
     try:
         with pytest.raises(
-            UserError, match=r"checkpoint\.pt cannot be written \(File too large\): choose another place"
+            UserError, match=r"checkpoint\.pt cannot be written \(File too large\): make room, or choose another place"
         ):
             yield
     finally:

@@ -16,7 +16,7 @@ import typer
 
 from exemplar import __version__, rooms
 from exemplar.cli.commands import make_command
-from exemplar.errors import UserError
+from exemplar.errors import NO_ROOM, UserError
 from exemplar.progress import forget_kept, is_kept
 
 STOPPED = 130  # the exit code of Ctrl-C
@@ -133,7 +133,10 @@ def main() -> None:
             traceback.print_exc()
             print(getattr(problem, "details", ""), file=sys.stderr)
     except Exception as problem:
-        if hasattr(problem, "format_message"):  # the parser's: an unknown option, a missing argument
+        if isinstance(problem, OSError) and problem.errno in NO_ROOM:
+            place = problem.filename or "a file"
+            code = say(f"{place} cannot be written ({problem.strerror}): make room, or choose another place", 2)
+        elif hasattr(problem, "format_message"):  # the parser's: an unknown option, a missing argument
             code = say(problem.format_message().replace("\n", " ") or "see exemplar --help", 2)
         else:
             code = say(f"{type(problem).__name__}: {problem} (this is a bug in Exemplar: --debug shows where)", 1)

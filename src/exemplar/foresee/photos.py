@@ -14,6 +14,7 @@ from exemplar.images.folder import CLUTTER, ENDINGS, composed, natural
 from exemplar.images.pixels import Files, decode
 from exemplar.spaces.inputs import DrawingInput, Input
 
+UNREAD = (".heic", ".heif", ".avif", ".dng", ".cr2", ".cr3", ".nef", ".arw")  # what telephones and cameras write
 UNLABELLED = ("unlabelled", "unlabeled")
 LAYOUT = "put the photographs of each class into a folder of its own, and others into one called unlabelled"
 SIDE = 224  # px that a photograph is read at
@@ -82,7 +83,8 @@ def _readable(place: Path, shape: tuple[int, ...], skipped: list[str]) -> list[P
         if path.name.startswith(".") or path.name.lower() in CLUTTER:
             continue
         if not _is_picture(path):
-            skipped.append(f"{place.name}/{path.name} is no photograph")
+            raw = path.suffix.lower() in UNREAD
+            skipped.append(f"{place.name}/{path.name} {'must be saved as JPEG first' if raw else 'is no photograph'}")
             continue
         try:
             decode(path, shape, str(path))

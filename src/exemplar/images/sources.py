@@ -154,7 +154,7 @@ def _listed(source: Source, folder: Path) -> tuple[Remote, ...]:
     if source.record is None:
         raise UserError(f"{source.name} is not available and cannot be fetched: {by_hand}")
     try:
-        listed = json.loads(read_small(source.record))["files"]
+        listed = json.loads(read_small(source.record, again=f"run `exemplar data fetch {source.name}`"))["files"]
         files = tuple(Remote(f["links"]["self"], str(f["key"]), str(f["checksum"]), int(f["size"])) for f in listed)
     except (ValueError, KeyError, TypeError) as problem:
         raise UserError(f"{source.record} does not list its files the way it used to: {by_hand}") from problem

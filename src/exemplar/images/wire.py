@@ -33,8 +33,8 @@ class Transient(Exception):
     """This attempt failed; the next one may not."""
 
 
-def read_small(url: str, *, patience: Patience | None = None, limit: int = 1 << 20) -> bytes:
-    """A small answer, such as a record's JSON: its first `limit` bytes, kept nowhere."""
+def read_small(url: str, *, patience: Patience | None = None, limit: int = 1 << 20, again: str = "try again") -> bytes:
+    """A small answer, such as a record's JSON: its first `limit` bytes, kept nowhere. again: how the user does."""
     patience = patience or Patience()
     reason = ""
     for _ in attempts(patience):
@@ -47,7 +47,7 @@ def read_small(url: str, *, patience: Patience | None = None, limit: int = 1 << 
             with problem:
                 reason = f"the server answers {problem.code} {problem.reason}"
             break
-    raise UserError(f"{url} could not be read ({reason}): check the connection and try again")
+    raise UserError(f"{url} could not be read ({reason}): check the connection and {again}")
 
 
 def attempts(patience: Patience) -> Iterator[None]:

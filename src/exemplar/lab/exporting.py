@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import shutil
 import tempfile
 import zipfile
 from collections.abc import Iterator, Mapping
@@ -91,10 +92,16 @@ def write_export(lab: Lab, experiment: str, folder: Path, **which: Any) -> list[
     trials = list(read_trials(lab, experiment, **which))
     if not trials:
         raise UserError(f"Nobody has finished a session of {experiment} yet, so there is nothing to export.")
-    written = write_records(found, trials, folder)
     people = describe_people(lab, experiment)
     people = people[people["participant"].isin({one.participant for one in trials})]
-    people.to_csv(folder / "participants.csv", index=False)
+    new = not folder.exists()
+    try:
+        written = write_records(found, trials, folder)
+        people.to_csv(folder / "participants.csv", index=False)
+    except (OSError, UserError):  # a full disk: no half of an export
+        if new:
+            shutil.rmtree(folder, ignore_errors=True)
+        raise
     return [*written, folder / "participants.csv"]
 
 

@@ -56,8 +56,8 @@ def describe_people(folder: Path | str | None, variant: str, *, out: Path | str 
         report = replace(report, scores={**report.scores, **named}, points=(second.points(), second.points()))
     values = {**report.values(), **about, "variant": variant, "seed": seed}
     head = (
-        f"{about['sessions']:,} sessions of {about['subtasks']} subtasks, {about['choices']} choices on a trial; intervals "
-        f"draw {about['resampled']}\n\n"
+        f"{about['sessions']:,} sessions of {about['subtasks']} subtask{'s' * (about['subtasks'] != 1)}, "
+        f"{about['choices']} choices on a trial; intervals draw {about['resampled']}\n\n"
     )
     page = None
     if place is not None:
@@ -140,7 +140,7 @@ def _answer(
     figures = {} if page is None else {path.stem: path for path in sorted(figures_folder(page).glob("*.svg"))}
     return Answer(
         values=values,
-        text=head + report.text(),
+        text=head + report.text() + (f"\n\n{page}" if page is not None else ""),
         scores=Scores.collect(report.scores.values()) if report.scores else None,
         warnings=as_sentences(report.warnings),
         folder=folder,
