@@ -13,7 +13,7 @@ from lab_server import DRAWING, LEARNING, LINE, TOKEN, TURING, Person, client, s
 
 import exemplar as ex
 from exemplar.lab.bots import Http, InProcess, take_part
-from exemplar.lab.players import make_player
+from exemplar.lab.players import make_encoder, make_player
 from exemplar.lab.server import open_lab
 from exemplar.lab.strokes import pack_bitmap, read_bitmap, render_answers
 from exemplar.records import Drawings, Trials
@@ -243,3 +243,9 @@ def test_a_participant_sees_their_drawings_among_others(tmp_path: Path) -> None:
     assert "<svg" in result["svg"] and len(result["text"]) == 3
     assert result["scores"]["diversity"]["value"] == pytest.approx(0, abs=1e-6)  # the same line, over and over
     assert 0 <= result["scores"]["recognizability_all_way"]["value"] <= 1
+
+
+def test_a_bot_can_see_by_a_stage_of_a_pretrained_network() -> None:
+    see = make_encoder("efficientnet-lite0/head")
+    features = see(np.zeros((32, 32), np.uint8))
+    assert features.shape == (1280,) and np.linalg.norm(features) == pytest.approx(1)
