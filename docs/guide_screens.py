@@ -1,6 +1,6 @@
 """Pictures of the pages that the guides end with, made by running the guides.
 
-python docs/guide_screens.py            # docs/guide-*.png; some minutes
+python docs/guide_screens.py [GUIDE …]      # docs/guide-*.png; some minutes
 """
 
 from __future__ import annotations
@@ -61,11 +61,12 @@ def picture(page: Path, out: Path, height: int = 900) -> None:
 
 
 def main() -> None:
-    for guide, page in PAGES.items():
+    """Of the guides that are named, or all."""
+    for guide in sys.argv[1:] or list(PAGES):
         with tempfile.TemporaryDirectory() as place:
             os.chdir(place)
             run_guide(guide)
-            picture(Path(page), HERE / f"guide-{guide}.png")
+            picture(Path(PAGES[guide]), HERE / f"guide-{guide}.png")
             os.chdir(HERE)
 
 

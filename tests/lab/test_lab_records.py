@@ -13,7 +13,7 @@ from lab_server import DRAWING, LEARNING, LINE, TOKEN, TURING, Person, client, s
 
 import exemplar as ex
 from exemplar.lab.bots import Http, InProcess, take_part
-from exemplar.lab.players import make_player
+from exemplar.lab.players import make_encoder, make_player
 from exemplar.lab.server import open_lab
 from exemplar.lab.strokes import pack_bitmap, read_bitmap, render_answers
 from exemplar.records import Drawings, Trials
@@ -269,3 +269,9 @@ def test_drawings_of_agents_that_ship_appear_in_the_plane_by_themselves(
         person.claim()
         result = own_plane.place_in_plane(lab, lab.find(person.headers["Authorization"].split()[1]))
     assert "redraw@2" in result["svg"]
+
+
+def test_a_bot_can_see_by_a_stage_of_a_pretrained_network() -> None:
+    see = make_encoder("efficientnet-lite0/head")
+    features = see(np.zeros((32, 32), np.uint8))
+    assert features.shape == (1280,) and np.linalg.norm(features) == pytest.approx(1)

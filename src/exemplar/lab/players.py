@@ -146,7 +146,7 @@ def make_encoder(stage: str) -> Callable[[np.ndarray], np.ndarray]:
     """image (h, w) uint8 → features (d,) of norm 1."""
     if stage == "pixels":
         return lambda image: _unit(_shrunk(image).ravel() / 255 - 0.5)
-    space = spaces.load_space(stage)
+    space = spaces.load(stage)
     return lambda image: _unit(np.asarray(space.encode(image[None], device="cpu"))[0])
 
 

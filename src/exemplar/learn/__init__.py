@@ -117,13 +117,7 @@ def objects(
     workers: Workers = None,
     address: Address = None,
 ) -> Answer:
-    """Draw the built-in objects, for an encoder of your own: images, their names and poses, and a sheet to look at.
-
-    >>> import exemplar as ex, pathlib, tempfile
-    >>> place = pathlib.Path(tempfile.mkdtemp()) / "objects.npz"
-    >>> ex.learn.objects(place, objects=2, views=3, size=32, engine="here")["images"]
-    6
-    """
+    """Draw the built-in objects, for an encoder of your own: images, their names and poses, and a sheet to look at."""
     from exemplar.images.objects import ObjectsConfig
     from exemplar.learn.exports import export_objects
 
@@ -220,18 +214,7 @@ def score(
     out: Out = None,
     seed: Seed = 0,
 ) -> Answer:
-    """A learner against people: MSE_n with noise floor and null test, lapse rate, accuracies, consistency, early and late.
-
-    Returns:
-        `mse_n`, `noise_floor`, `lapse_rate`, `consistency` and so on; `p`, of each test; `page`, with `out`.
-
-    >>> import exemplar as ex, numpy as np
-    >>> x = np.random.default_rng(0).standard_normal((3, 2, 20, 8)) + 2 * np.eye(8)[:2, None]
-    >>> learned = [ex.learn.run(features={"features": x}, sessions=20, trials=20, seed=seed) for seed in (0, 1)]
-    >>> against = ex.learn.score(learned[0], people=learned[1])
-    >>> against["p"]["null"] > 0.05
-    True
-    """
+    """A learner against people: MSE_n with noise floor and null test, lapse rate, accuracies, consistency, early and late."""
     from exemplar.learn.scoring import ReadOptions, score_record
 
     options = ReadOptions(experiment, images, catch, other_images)
@@ -291,18 +274,7 @@ def compare(
     out: Out = None,
     seed: Seed = 0,
 ) -> Answer:
-    """Two populations (in the lab and online) or two models: where they differ, with tests of no difference.
-
-    Returns:
-        `accuracy_difference` and others, first less second; `p`, of no difference.
-
-    >>> import exemplar as ex, numpy as np
-    >>> x = np.random.default_rng(0).standard_normal((3, 2, 20, 8)) + 2 * np.eye(8)[:2, None]
-    >>> rules = ex.learn.run(features={"features": x}, rule=["square", "random-guesser"], sessions=20, trials=20).outcomes
-    >>> both = ex.learn.compare(rules["square"], rules["random-guesser"])
-    >>> both["accuracy_difference"]["ci95"][0] > 0 and both["p"]["accuracy_difference"] < 0.05
-    True
-    """
+    """Two populations (in the lab and online) or two models: where they differ, with tests of no difference."""
     from exemplar.learn.scoring import ReadOptions, compare_records
 
     return compare_records(first, second, ReadOptions(experiment, images, catch, other_images), out=out, seed=seed)
