@@ -178,7 +178,7 @@ def test_the_table_says_each_score_with_its_interval_over_all_critics(page):
     rows = Page(page.read_text(encoding="utf-8")).rows
     head = next(row for row in rows if row[0] == "who")
     assert head == ["who", "diversity", "recognizability, 20-way", "distance to people"]
-    assert ["copies", "0.000 [-0.020, 0.020]", "1.000 [0.980, 1.020]", "1.500 [1.480, 1.520]"] in rows
+    assert ["copies", "0.000 [−0.020, 0.020]", "1.000 [0.980, 1.020]", "1.500 [1.480, 1.520]"] in rows
     every = {tuple(row[:2]): [cell.partition(" ")[0] for cell in row[2:]] for row in rows if len(row) == 6}
     assert every["diversity", "simclr-glyphs-s1"] == ["0.400", "0.010", "0.260", "0.610"]
     assert ("precision", "all") in every and ("precision", "simclr-glyphs-s0") not in every  # where it is the only one

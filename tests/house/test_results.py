@@ -89,7 +89,7 @@ def test_a_row_is_what_was_scored_and_a_column_a_score():
     section = format_section("one", result, kept)
     assert "| who | accuracy (n = 10) | loss (n = 20) | published |" in section
     assert "| b | 0.500 [0.400, 0.600] | 0.500 [0.400, 0.600] | 0.45 (p. 1) |" in section
-    assert "| all | -0.250 [-0.500, 0.000] | 7 |" in section and "`exemplar results run one --seed 3`" in section
+    assert "| all | −0.250 [−0.500, 0.000] | 7 |" in section and "`exemplar results run one --seed 3`" in section
 
 
 def test_of_one_score_the_label_with_the_fewest_values_makes_the_columns():

@@ -460,7 +460,7 @@ def test_the_first_view_of_a_one_shot_row_is_the_one_that_is_learned():
 
 def test_curves_are_drawn_with_their_names():
     curves = {name: np.stack([np.linspace(0.5, end, 9)] * 3) for name, end in (("a", 0.6), ("b", 0.9))}
-    assert plot_curves(curves, {"a": "A", "b": "B"}).startswith("<svg")
+    assert len(plot_curves(curves, {"a": "A", "b": "B"}).axes[0].lines) == 3  # and guessing
 
 
 def test_people_learn_as_published(tmp_path: Path):

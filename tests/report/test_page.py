@@ -176,10 +176,10 @@ def test_a_long_page_opens_with_a_figure_numbers_and_contents(tmp_path):
         "All of them.",
         "PNG",
         "SVG",
-        "50\u00a0%",
+        "50 %",
         "[40, 60]",
         "of all",
-        "25\u00a0%",
+        "25 %",
         "of one",
         "One",
     ]

@@ -65,6 +65,13 @@ for (const block of document.querySelectorAll(".choices")) {
   if (values.length) show(choice.value);
 }
 
+// No line ends between a number and its percent sign.
+const texts = document.createTreeWalker(document.querySelector("main"), NodeFilter.SHOW_TEXT);
+while (texts.nextNode()) {
+  const text = texts.currentNode;
+  if (text.data.includes(" %") && !text.parentNode.closest("pre, code")) text.data = text.data.replaceAll(" %", "\u00a0%");
+}
+
 // What scrolls sideways can be scrolled by keys.
 function reachScrolled() {
   for (const part of document.querySelectorAll(".scroll, .card, pre")) {

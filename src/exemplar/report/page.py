@@ -218,9 +218,7 @@ def _wrap(content: bytes, width: int, height: int) -> bytes:
 @cache
 def _environment() -> jinja2.Environment:
     sources = {name: resources.files("exemplar.report").joinpath(name).read_text(encoding="utf-8") for name in PARTS}
-    environment = jinja2.Environment(
+    return jinja2.Environment(
         loader=jinja2.DictLoader(sources), autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True,
         lstrip_blocks=True,
     )  # fmt: skip
-    environment.filters["tied"] = lambda text: text.replace(" %", "\u00a0%")  # a line never ends before the sign
-    return environment

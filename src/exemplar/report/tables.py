@@ -14,7 +14,7 @@ MANY_ROWS = 30  # a longer table scrolls inside the page
 
 NARROW = 0.002  # below, three decimals do not show a width
 WRITTEN = {"mse": "MSE", "mse n": "MSE_n", "root mse n": "√MSE_n", "atm": "ATM", "macs": "MACs", "lr": "LR", "sd": "SD",
-           "roc": "ROC", "loo": "leave-one-out", "egv": "eigenvalue",
+           "cpu": "CPU", "roc": "ROC", "loo": "leave-one-out", "egv": "eigenvalue",
            "davies bouldin": "Davies–Bouldin", "d prime": "d′", "left out accuracy": "left-out accuracy", "p": "p",
            "gini": "Gini coefficient", "pearson": "Pearson", "spearman": "Spearman", "logme": "LogME"}  # fmt: skip
 

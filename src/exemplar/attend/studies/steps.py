@@ -66,6 +66,8 @@ def plot(scores: Sequence[Score]) -> Figure:
             axes.fill_between(x, low, high, color=colour, alpha=0.15, linewidth=0)
     axes.axhline(ENOUGH, color=QUIET, linestyle="--", linewidth=1)
     axes.set(xscale="log", xlabel="time steps", ylabel="Spearman's r with all steps", ylim=(None, 1.02))
+    axes.set_xticks(x, [str(steps) for steps in x])  # as text: SVG has no mathematics
+    axes.minorticks_off()
     axes.legend()
     return figure
 
@@ -88,6 +90,10 @@ STEPS = Study(
     prepare,
     compute,
     lambda scores: {"steps": plot(scores)},
-    {"steps": "Rank correlation with the map of all steps, with 95 % intervals over concepts."},
+    {
+        "steps": "Rank correlation (up) of maps from so many time steps (across) with those of all steps; bands are "
+        "95 % intervals "
+        "over concepts, dashed: enough."
+    },
     conclude,
 )

@@ -78,7 +78,8 @@ def plot_along(
         axes.plot(x, values, **styles[name], markersize=5, linewidth=1.7, label=name)
     axes.set(xlabel=xlabel, ylabel=ylabel, xscale="log" if log else "linear")
     ticks = sorted({float(place) for x, _ in series.values() for place in x})
-    if log and len(ticks) <= 8:
+    if log:
+        ticks = ticks[:: -(-len(ticks) // 8)]
         axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
         axes.set_xticks([], minor=True)
     if len(series) > 1:
