@@ -24,6 +24,7 @@ from exemplar.lab.limits import Buckets
 from exemplar.lab.own_maps import show_maps
 from exemplar.lab.players import make_player
 from exemplar.lab.server import open_lab
+from exemplar.lab.storage import RESULTS
 from exemplar.records import Maps
 
 WON = {"places": ALL_OF_IT[:-1], "pointer": "mouse", "skipped": False, "timed_out": False}
@@ -309,6 +310,18 @@ def test_the_experimenter_sees_progress_and_what_is_played_with(lab: Any) -> Non
     assert shown["about"] == "Drawings: glyphs, by simulated drawers; partner: templates."
     assert shown["about"] in lab.get("/experimenter", headers=headers).text
     assert lab.get("/experimenter/export/clickme.zip", headers=headers).status_code == 200
+
+
+def test_what_somebody_painted_goes_from_the_results_of_others_too(lab: Any) -> None:
+    goes, stays = Person(lab, "clickme"), Person(lab, "clickme")
+    for person in (goes, stays):
+        person.do_all(SKIPPED)
+    with inside(lab).storage.writing() as connection:
+        connection.execute(RESULTS.insert().values(participant=stays.name, result='{"text": ["beside another"]}'))
+    assert lab.get("/api/me/result", headers=stays.headers).json()["text"] == ["beside another"]
+    assert lab.delete("/api/me", headers=goes.headers).status_code == 200
+    with inside(lab).storage.reading() as connection:
+        assert connection.execute(RESULTS.select()).all() == []
 
 
 def test_points_fall_with_time() -> None:
