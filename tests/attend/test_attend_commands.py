@@ -135,6 +135,7 @@ def test_maps_of_different_sizes_in_one_file_are_refused(tmp_path):
         (("study", "nothing"), "there is no study 'nothing'"),
         (("study", "steps"), "no weights of cfgdm-quickdraw ship"),
         (("partner", "train", "--data", "glyphs", "--concepts", "999"), "needs 999 concepts"),
+        (("partner", "train", "--data", "glyphs", "--hidden", "12"), "a multiple of 8"),
     ],
 )  # fmt: skip
 def test_a_mistake_is_one_sentence_and_leaves_nothing(exemplar, tmp_path, words, word):

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from lab_server import ALL_OF_IT, CLICKME, LEARNING, Person, client, serving, settings
+from lab_server import ALL_OF_IT, CLICKME, LEARNING, TOKEN, Person, client, serving, settings
 from PIL import Image
 
 import exemplar as ex
@@ -24,6 +24,7 @@ from exemplar.lab.limits import Buckets
 from exemplar.lab.own_maps import show_maps
 from exemplar.lab.players import make_player
 from exemplar.lab.server import open_lab
+from exemplar.lab.storage import RESULTS
 from exemplar.records import Maps
 
 WON = {"places": ALL_OF_IT[:-1], "pointer": "mouse", "skipped": False, "timed_out": False}
@@ -299,6 +300,28 @@ def test_a_participant_sees_their_maps_beside_others(tmp_path: Path) -> None:
     assert "neural network" in alone["text"][1] and "other participants" in together["text"][1]
     assert all("<svg" in one["svg"] and one["scores"]["points"] == 100 * one["scores"]["won"] for one in found)
     assert lost["svg"] == "" and lost["scores"] == {"rounds": lost["scores"]["rounds"], "won": 0, "points": 0}
+
+
+def test_the_experimenter_sees_progress_and_what_is_played_with(lab: Any) -> None:
+    Person(lab, "clickme").do_all(WON)
+    headers = {"Authorization": f"Bearer {TOKEN}"}
+    shown = lab.get("/api/experimenter/progress", headers=headers).json()["experiments"][0]
+    assert (shown["finished"], shown["by_group"][0]["sessions"]) == (1, 1)
+    assert shown["about"] == "Drawings: glyphs, by simulated drawers; partner: templates."
+    assert shown["about"] in lab.get("/experimenter", headers=headers).text
+    assert lab.get("/experimenter/export/clickme.zip", headers=headers).status_code == 200
+
+
+def test_what_somebody_painted_goes_from_the_results_of_others_too(lab: Any) -> None:
+    goes, stays = Person(lab, "clickme"), Person(lab, "clickme")
+    for person in (goes, stays):
+        person.do_all(SKIPPED)
+    with inside(lab).storage.writing() as connection:
+        connection.execute(RESULTS.insert().values(participant=stays.name, result='{"text": ["beside another"]}'))
+    assert lab.get("/api/me/result", headers=stays.headers).json()["text"] == ["beside another"]
+    assert lab.delete("/api/me", headers=goes.headers).status_code == 200
+    with inside(lab).storage.reading() as connection:
+        assert connection.execute(RESULTS.select()).all() == []
 
 
 def test_points_fall_with_time() -> None:

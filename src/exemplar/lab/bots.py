@@ -16,6 +16,7 @@ from typing import Any, Protocol
 
 from exemplar.answers import Answer
 from exemplar.errors import UserError
+from exemplar.lab.experiments import make_experiment
 from exemplar.lab.exporting import write_export
 from exemplar.lab.guessing import look
 from exemplar.lab.players import Places, Player, agent_name, make_player
@@ -170,7 +171,10 @@ def simulate_bots(
     folder = None if out is None else Path(out).expanduser()
     if folder is not None and folder.exists() and (folder.is_file() or any(folder.iterdir())):
         raise UserError(f"{folder} already exists: give --out a new folder, or remove this one.")
-    settings = read_experiments(experiments)
+    offered = read_experiments(experiments)
+    settings = (
+        tuple(one for one in offered if make_experiment(one).name == experiment) or offered
+    )  # no need to load others
     name, names = agent_name(agent), []
     with tempfile.TemporaryDirectory() as place:
         lab = open_lab(LabSettings(str(Path(place) / "lab.sqlite"), place, settings, bots=True))

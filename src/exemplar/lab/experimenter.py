@@ -160,6 +160,7 @@ def summarise(lab: Lab) -> dict[str, Any]:
             {
                 "name": name,
                 "title": experiment.describe()["title"],
+                "about": experiment.describe().get("about", ""),
                 "started": len(mine),
                 "finished": sum(row.state == "finished" for row in mine),
                 "rejected": sum(row.state == "rejected" for row in mine),

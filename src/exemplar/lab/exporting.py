@@ -45,10 +45,12 @@ def read_trials(
     kind: str | None = "main",
     agent: str | None = None,
     participant: str | None = None,
+    part: str | None = None,
     excluded: bool = False,
+    most: int | None = None,
 ) -> Iterator[AnsweredTrial]:
     """Trials of finished sessions in the order of participants, sessions and trials. kind: None for prescreening and warm-ups
-    too; agent, participant: only theirs; excluded: those of excluded participants too."""
+    too; agent, participant, part: only theirs; excluded: those of excluded participants too; most: no more than these."""
     query = (
         sa.select(PARTICIPANTS.c.id, PARTICIPANTS.c.agent, SESSIONS, TRIALS)
         .join(SESSIONS, SESSIONS.c.participant == PARTICIPANTS.c.id)
@@ -62,6 +64,10 @@ def read_trials(
         query = query.where(PARTICIPANTS.c.agent == agent)
     if participant is not None:
         query = query.where(PARTICIPANTS.c.id == participant)
+    if part is not None:
+        query = query.where(SESSIONS.c.part == part)
+    if most is not None:
+        query = query.limit(most)
     if not excluded:
         query = query.where(sa.not_(PARTICIPANTS.c.excluded))
     plans: dict[str, Any] = {}

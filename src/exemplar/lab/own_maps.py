@@ -19,20 +19,21 @@ from exemplar.lab.sessions import Lab, Participant
 from exemplar.report.figures import render
 
 SHOWN = 4  # drawings
+MOST_OTHERS = 1000  # rounds that are looked at, of those who had the same set first
 MODEL, MODEL_PX = "occlusion", 56
 
 
 def show_maps(lab: Lab, person: Participant) -> dict[str, Any]:
     """svg: their maps of a few drawings; text: how they did, and what is shown; scores: rounds won, and points."""
     experiment: Any = lab.experiment(person.experiment)
-    trials = list(read_trials(lab, person.experiment, excluded=True))
-    mine = [one for one in trials if one.participant == person.id]
+    mine = list(read_trials(lab, person.experiment, participant=person.id, excluded=True))
     won = [one for one in mine if one.correct]
     scores = {"rounds": len(mine), "won": len(won), "points": sum(points_of(experiment, one) for one in won)}
     said = f"Your partner recognized {len(won)} of {len(mine)} drawings, which makes {scores['points']} points."
     if not won:
         return {"svg": "", "text": [said], "scores": scores}
-    people = [one for one in trials if one.correct and one.agent == PEOPLE and one.participant != person.id]
+    same = read_trials(lab, person.experiment, agent=PEOPLE, part=won[0].part, most=MOST_OTHERS)
+    people = [one for one in same if one.correct and one.participant != person.id]
     drawings, others = choose_drawings(won, people)
     game = experiment.game()
     rows = [game.row_of(name) for name in drawings]

@@ -21,7 +21,7 @@ from exemplar.errors import UserError, unknown
 from exemplar.lab.counterbalancing import PEOPLE, choose_part
 from exemplar.lab.experiments.protocol import Done, Experiment, Rejected
 from exemplar.lab.pictures import Pictures
-from exemplar.lab.storage import PARTICIPANTS, SESSIONS, TRIALS, Storage
+from exemplar.lab.storage import PARTICIPANTS, RESULTS, SESSIONS, TRIALS, Storage
 
 ACTIVE, FINISHED, REJECTED = "active", "finished", "rejected"
 UNKNOWN = "The server does not know you (any more): please begin again."
@@ -181,8 +181,11 @@ class Lab:
         return {"accepted": True, "next": n_done, "finished": n_done == len(plan["trials"]), "bonus": bonus}
 
     def withdraw(self, participant: str) -> None:
-        """Everything of one participant goes."""
+        """Everything of one participant goes, others' results too, which may show it: they are made again when asked for."""
         with self.storage.writing() as connection:
+            same = sa.select(PARTICIPANTS.c.experiment).where(PARTICIPANTS.c.id == participant).scalar_subquery()
+            beside = sa.select(PARTICIPANTS.c.id).where(PARTICIPANTS.c.experiment == same)
+            connection.execute(RESULTS.delete().where(RESULTS.c.participant.in_(beside)))
             theirs = sa.select(SESSIONS.c.id).where(SESSIONS.c.participant == participant)
             connection.execute(TRIALS.delete().where(TRIALS.c.session.in_(theirs)))
             connection.execute(SESSIONS.delete().where(SESSIONS.c.participant == participant))

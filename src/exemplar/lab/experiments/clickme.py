@@ -74,6 +74,8 @@ class ClickMeExperiment:
             "instructions": [text.format(seconds=self.limit_s) for text in CLICKME_INSTRUCTIONS],
             "ask": [dict(field) for field in self.ask],
             "contact": self.contact,
+            "about": f"Drawings: {self.data}{f'/{self.split}' if self.split else ''}"
+            f"{', by simulated drawers' if self.data == 'glyphs' else ''}; partner: {self.partner}.",
         }
 
     # What comes next ----------------------------------------------------------------------------------------------------
