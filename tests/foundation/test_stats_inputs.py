@@ -102,9 +102,15 @@ def test_differences_that_all_point_one_way_are_matched_by_no_flipping() -> None
     for alternative, p in (("two-sided", 2 / 1000), ("greater", 1 / 1000), ("less", 1.0)):
         options = {"alternative": alternative, "n_permutations": 999, "rng": generator()}
         assert stats.paired_test(np.ones(30), np.zeros(30), **options) == stats.PermutationTest(1.0, p, 999, False)
-        other = {"greater": "less", "less": "greater"}.get(alternative, alternative)
-        swapped = stats.paired_test(np.zeros(30), np.ones(30), **options | {"alternative": other})
-        assert swapped == stats.PermutationTest(-1.0, p, 999, False)
+
+
+def test_equal_differences_are_flipped_as_coins_fall() -> None:
+    """18 of 30 point up: as many or more do so as often as 30 coins show 18 heads."""
+    differences, n = np.repeat([1.0, -1.0], [18, 12]), 20_000
+    options = {"n_permutations": n, "rng": generator()}
+    expected = scipy.stats.binom.sf(17, 30, 0.5)
+    found = stats.paired_test(differences, np.zeros(30), alternative="greater", **options)
+    assert found.p == pytest.approx(expected, abs=5 * np.sqrt(expected * (1 - expected) / n))
 
 
 def test_a_spearman_test_of_ranks_is_a_pearson_test_of_them() -> None:

@@ -16,7 +16,7 @@ from exemplar.errors import UserError
 from exemplar.spaces.networks import build_network
 from exemplar.spaces.objectives.classifier import Classifier
 from exemplar.spaces.objectives.maml import Maml
-from exemplar.spaces.objectives.pretraining import Learner, Pretraining, jittered
+from exemplar.spaces.objectives.pretraining import Learner, Pretraining, jittered, task_accuracies
 from exemplar.spaces.objectives.protonet import ProtoNet, episode_logits
 from exemplar.spaces.objectives.simclr import SimClr, contrast
 from exemplar.spaces.training.images import TrainingImages
@@ -88,9 +88,22 @@ def test_distances_and_second_derivatives_are_taken_in_full_precision() -> None:
             objective.loss(network, data, seeds.torch_rng("full"), 0)[0],
         ]
 
+    halves: list[bool] = []
+    network.register_forward_pre_hook(lambda *_: halves.append(torch.is_autocast_enabled("cpu")))
     plain = numbers()
+    prototype, query = embedded.double()[:, :, :1].mean(2), embedded.double()[:, :, 1:].flatten(1, 2)
+    exact = -torch.cdist(query, prototype).square() + query.square().sum(2, keepdim=True)
+    assert torch.allclose(plain[0].double(), exact.flatten(0, 1), rtol=1e-5)
     with torch.autocast("cpu", torch.bfloat16):
         assert all(torch.equal(one, other) for one, other in zip(plain, numbers(), strict=True))
+    assert halves and not any(halves)
+
+
+def test_tasks_of_validation_are_drawn_from_the_generator_that_is_given() -> None:
+    data = patches()
+    features = torch.rand((len(data.pixels), 3), generator=seeds.torch_rng("features"))
+    found = [task_accuracies(features, data, seeds.torch_rng(k), shots=1, n_tasks=9) for k in (0, 0, 1)]
+    assert torch.equal(found[0], found[1]) and not torch.equal(found[0], found[2])
 
 
 @pytest.mark.parametrize("objective", SMALL, ids=NAMES)
@@ -133,6 +146,7 @@ def test_every_count_is_at_least_1(objective: Any, name: str) -> None:
     ("change", "message"),
     [
         ({"batch": 6}, "a batch of 4, 8"),
+        ({"batch": 0}, "a batch of 4, 8"),
         ({"warm_up": -1}, "a batch of 4, 8"),
         ({"mixed": -0.1}, "mixed share must lie between 0 and 1"),
         ({"mixed": 1.1}, "mixed share must lie between 0 and 1"),

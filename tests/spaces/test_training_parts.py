@@ -343,6 +343,12 @@ def test_a_watch_sees_the_network_at_each_entry_of_the_curve() -> None:
     assert not trained.network.training and trained.seconds >= 0
 
 
+def test_weights_that_are_not_finite_are_not_kept_though_the_loss_was(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="diverged, some weights are not finite: lower the learning rate"):
+        train(Line(learning_rate=3e38), images(), steps=1, seed=0, folder=tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
 def test_seconds_of_training_go_on_where_they_were(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     now = 100.0
     monkeypatch.setattr(loop, "time", SimpleNamespace(monotonic=lambda: now))
