@@ -40,19 +40,19 @@ READING = (
 def make_boards() -> dict[str, Leaderboard]:
     """One per data set and task type."""
     return {
-        f"{RESULTS[data]}/{kind}": Leaderboard(
+        f"{result}/{kind}": Leaderboard(
             title=f"{data.partition('/')[0]}, {kind}",
             text=f"{ABOUT_TYPES[kind][0].upper()}{ABOUT_TYPES[kind][1:]}; `{data}`.",
             reading=READING,
-            result=RESULTS[data],
+            result=result,
             columns=COLUMNS,
             shows=_shows(kind),
             command=COMMAND.format(data=data.partition("/")[0], kind=kind),
             near=partial(is_near, data, kind),
             check=partial(check_run, data, kind),
         )
-        for data, kinds in FROZEN.items()
-        for kind in kinds
+        for data, result in RESULTS.items()
+        for kind in FROZEN[data]
     }
 
 
