@@ -137,7 +137,9 @@ def find_outcome(record: Record | None, options: ReadOptions) -> Outcome:
 def _answer(
     report: ScoreReport, values: dict[str, Any], folder: Path | None = None, *, head: str = "", page: Path | None = None
 ) -> Answer:
-    found = [] if page is None else sorted(figures_folder(page).glob("*.svg"), key=lambda p: (p.stem != "learning", p.stem))
+    found = (
+        [] if page is None else sorted(figures_folder(page).glob("*.svg"), key=lambda p: (p.stem != "learning", p.stem))
+    )
     figures = {path.stem: path for path in found}  # the learning curves first: notebooks show one
     return Answer(
         values=values,
