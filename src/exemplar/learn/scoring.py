@@ -137,7 +137,10 @@ def find_outcome(record: Record | None, options: ReadOptions) -> Outcome:
 def _answer(
     report: ScoreReport, values: dict[str, Any], folder: Path | None = None, *, head: str = "", page: Path | None = None
 ) -> Answer:
-    figures = {} if page is None else {path.stem: path for path in sorted(figures_folder(page).glob("*.svg"))}
+    found = (
+        [] if page is None else sorted(figures_folder(page).glob("*.svg"), key=lambda p: (p.stem != "learning", p.stem))
+    )
+    figures = {path.stem: path for path in found}  # the learning curves first: notebooks show one
     return Answer(
         values=values,
         text=head + report.text() + (f"\n\n{page}" if page is not None else ""),
