@@ -89,8 +89,8 @@ CHAPTERS = (
                 "are meant to be about as hard.",
                 "naming-by-pixels",
                 (
-                    Which("naming_accuracy", "pixels on omniglot/weak-test"),
-                    Which("naming_accuracy", "pixels on glyphs@1.0"),
+                    Which("accuracy", "pixels on omniglot/weak-test"),
+                    Which("accuracy", "pixels on glyphs@1.0"),
                 ),
                 "one; 400 rounds",
                 NOTHING,
