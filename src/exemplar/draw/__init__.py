@@ -45,7 +45,9 @@ from exemplar.draw.arguments import (
     See,
     Size,
     Split,
+    Training,
     Unbiased,
+    Variations,
     Ways,
     Who,
 )
@@ -147,9 +149,7 @@ def score(
     concepts: Concepts = (),
     people: People = True,
     match: Match = False,
-    training: Annotated[
-        str | None, Option("What the agent was trained on, such as omniglot/weak-train: are there copies of it?")
-    ] = None,
+    training: Training = None,
     out: Out = None,
     all_scores: Annotated[bool, Option("Print every score, not only the six that matter most.", name="--all")] = False,
     seed: Seed = 0,
@@ -346,10 +346,7 @@ def build_quickdraw(
     max_spread: Annotated[str, Option(f"Mean distance to the centre, at most; {FIT}.")] = "fit",
     min_distance: Annotated[str, Option(f"Between two centres, at least; {FIT}.")] = "fit",
     variations: Annotated[int, Option("Drawings kept of a concept besides its exemplar.", low=1)] = 500,
-    keep: Annotated[
-        str,
-        Option("Which drawings of a cluster.", choices=("nearest", "random"), kind="way to keep variations"),
-    ] = "nearest",
+    keep: Variations = "nearest",
     split: Annotated[
         str,
         Option("At random, or by category.", choices=("published", "category"), kind="way to split concepts"),

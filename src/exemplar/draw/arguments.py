@@ -68,6 +68,12 @@ OWN = (
 See = Annotated[Spaces, Option(f"A critic for diversity and originality: {OWN}; may be repeated.")]
 Recognise = Annotated[Spaces, Option("A critic for recognizability, likewise; may be repeated.")]
 Unbiased = Annotated[bool, Option("Correct diversity for the number of drawings (c4), so that few compare with many.")]
+Training = Annotated[
+    str | None, Option("What the agent was trained on, such as omniglot/weak-train: are there copies of it?")
+]
+Variations = Annotated[
+    str, Option("Which drawings of a cluster.", choices=("nearest", "random"), kind="way to keep variations")
+]
 Ways = Annotated[
     Names,
     Option("Among how many concepts a drawing is named, a number or all; may be repeated. 20 and all unless given."),
