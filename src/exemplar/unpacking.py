@@ -82,7 +82,7 @@ def open_stream(path: Path) -> IO[bytes]:
     opener = next((opener for magic, opener in OPENERS.items() if start.startswith(magic)), None)
     if opener is None:
         return path.open("rb")
-    return cast(IO[bytes], io.BufferedReader(_Bounded(cast(IO[bytes], opener(path)), path), 1 << 18))
+    return cast(IO[bytes], io.BufferedReader(_Bounded(cast(IO[bytes], opener(path)), path)))
 
 
 def inflate(packed: bytes, n_bytes: int) -> bytes:

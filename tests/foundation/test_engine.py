@@ -9,7 +9,6 @@ import sqlite3
 import sys
 import threading
 from concurrent.futures import ProcessPoolExecutor
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -105,7 +104,9 @@ def test_users_mistakes_that_differ_are_counted(todo):
 def test_a_pool_has_as_many_workers_as_asked_for_else_one_per_core(monkeypatch, workers, cores, expected):
     asked = []
     monkeypatch.setattr("os.cpu_count", lambda: cores)
-    monkeypatch.setattr(engine.Pool, "_round", lambda pool, function, jobs, n: asked.append(n) or iter([(0, b"done")]))
+    monkeypatch.setattr(
+        engine.Pool, "_round", lambda pool, function, jobs, n, _: asked.append(n) or iter([(0, b"done")])
+    )
     assert list(engine.Pool(workers).compute(jobs.fail_at_three, [1])) == [(0, b"done")]
     assert asked == [expected]
 
@@ -114,7 +115,7 @@ def test_a_pool_starts_no_more_processes_than_there_are_jobs(monkeypatch):
     started = []
 
     class Executor:
-        def __init__(self, n, context, initializer):
+        def __init__(self, n, context, initializer, initargs):
             started.append((n, context.get_start_method(), initializer, os.environ["OMP_NUM_THREADS"]))
             raise InterruptedError
 
@@ -122,7 +123,7 @@ def test_a_pool_starts_no_more_processes_than_there_are_jobs(monkeypatch):
     for workers, n_jobs in ((4, 2), (2, 4)):
         with pytest.raises(InterruptedError):
             list(engine.Pool(workers).compute(jobs.fail_at_three, range(n_jobs)))
-    assert started == 2 * [(2, "spawn", engine.end_with_parent, "1")]
+    assert started == 2 * [(2, "spawn", engine.begin_worker, "1")]
     assert list(engine.Pool(4).compute(jobs.fail_at_three, [])) == [] and len(started) == 2
 
 
@@ -170,25 +171,6 @@ def test_environment_variables_are_as_before_afterwards(monkeypatch):
         assert os.environ["EXEMPLAR_ONE"] == os.environ["EXEMPLAR_TWO"] == "2"
         raise InterruptedError
     assert os.environ["EXEMPLAR_ONE"] == "1" and "EXEMPLAR_TWO" not in os.environ
-
-
-def test_progress_in_a_file_is_a_line_a_minute(capsys, monkeypatch):
-    now = 0.0
-    monkeypatch.setattr(engine, "time", SimpleNamespace(monotonic=lambda: now))
-    with engine.progress("drawing", total=9, done=3) as advance:
-        for now in (1.0, 59.0, 60.0, 61.0, 119.0, 120.0):  # noqa: B007 (the clock reads it)
-            advance()
-    said = capsys.readouterr()
-    assert said.out == "" and said.err.splitlines() == ["drawing: 6 of 9", "drawing: 9 of 9"]
-
-
-def test_progress_starts_at_nothing(capsys, monkeypatch):
-    monkeypatch.setattr(engine, "SECONDS_PER_LINE", 0.0)
-    engine.map(jobs.fail_at_three, [1, 2], label="two", backend=engine.Here())
-    assert capsys.readouterr().err.splitlines() == ["two: 1 of 2", "two: 2 of 2"]
-    with engine.progress("one", total=1) as advance:
-        advance()
-    assert capsys.readouterr().err.splitlines() == ["one: 1 of 1"]
 
 
 class Terminal(io.StringIO):

@@ -159,7 +159,7 @@ def test_an_address_where_nobody_is_is_said_before_ray_waits_for_it(pretend):
 
 def test_without_ray_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)
-    with pytest.raises(UserError, match="the engine ray needs Ray: pip install 'exemplar\\[cluster\\]'"):
+    with pytest.raises(UserError, match="the engine ray needs Ray: pip install 'exemplar-lab\\[cluster\\]'"):
         engine.map(jobs.fail_at_three, [1], backend=engine.Ray())
 
 

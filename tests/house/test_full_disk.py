@@ -54,6 +54,7 @@ UNTRIED = {  # they need what takes long to make, or somebody's data; they write
     "draw quickdraw-fs cluster", "draw quickdraw-fs build", "draw quickdraw-fs divide", "attend score", "attend study",
     "attend partner train", "learn score", "learn study", "learn compare", "learn import", "recall compare", "recall study",
     "foresee check", "foresee run", "foresee fit", "foresee study", "lab export", "results run", "results page",
+    "results leaderboards", "results pack",
 }  # fmt: skip
 ENDINGS = {"data sheet": ".png", "spaces encode": ".npz", "spaces card": ".svg", "draw compare": ".html", "recall tasks": ".npz",
            "attend maps": ".npz", "attend play": ".npz", "draw elsewhere exemplars": ".npz"}  # fmt: skip

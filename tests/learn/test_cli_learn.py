@@ -418,7 +418,7 @@ def test_a_place_that_will_not_do_is_said_before_anything_long_begins(
     for words in (given, (*given, "--agent", "mine.py:Mine"), ("score", work / "again"), ("compare", work, work)):
         for place, sentence in (
             (tmp_path / "file", "is a file: give --out a folder"),
-            (tmp_path / "file" / "inside", "cannot be written to .Not a directory"),
+            (tmp_path / "file" / "inside", "cannot be written .Not a directory"),
             (tmp_path / "full", "is not empty and holds no run"),
             (work / "square", "holds another run"),
         ):

@@ -15,7 +15,7 @@ from PIL import Image
 from typer.testing import CliRunner
 
 import exemplar as ex
-from exemplar import engine, seeds
+from exemplar import seeds
 from exemplar.cli import make_app
 from exemplar.errors import UserError
 from exemplar.learn.figures import strong
@@ -124,11 +124,9 @@ def study(made_up: Path) -> Path:
     return made_up / "study"
 
 
-def test_figures_show_all_of_a_box_and_no_accuracy_above_1(study: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_figures_show_all_of_a_box_and_no_accuracy_above_1(study: Path) -> None:
     """Before, the region of people's repeats ended where models did, and a bar for people reached above 1."""
     found = load_study_results(study)
-    for module in (figures, strong):
-        monkeypatch.setattr(module, "as_svg", lambda figure: figure)
     axes = figures.plot_consistency(found).axes[0]
     box, (low, high) = axes.patches[0].get_bbox(), axes.get_ylim()
     assert low <= box.y0 < box.y1 <= high and box.y1 == pytest.approx(found["people_ceiling"][2])
@@ -295,12 +293,3 @@ def test_the_best_hundredth_is_at_least_one_model() -> None:
     assert find_strong(errors).sum() == 5 and find_strong(errors)[np.unravel_index(errors.argmin(), errors.shape)]
     assert find_strong(errors[:2, :2]).sum() == 1
     assert (errors[find_strong(errors)].max() < errors[~find_strong(errors)]).all()
-
-
-def test_progress_is_told_in_a_file_too(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine, "SECONDS_PER_LINE", 0.0)
-    assert engine.map(abs, [-1, -2], label="encoders", backend=engine.Here()) == [1, 2]
-    assert capsys.readouterr().err.splitlines() == ["encoders: 1 of 2", "encoders: 2 of 2"]
-    monkeypatch.setattr(engine, "SECONDS_PER_LINE", 60.0)
-    engine.map(abs, [-1], label="encoders", backend=engine.Here())
-    assert capsys.readouterr().err == ""

@@ -415,7 +415,8 @@ def test_a_study_has_a_page_that_says_what_was_found_and_who_was_simulated(small
     assert set(figures) == set(CAPTIONS) - {"levels"} and text.count("data:image/svg+xml") == len(figures)
     assert "SIMULATED" in text and find_verdict(load_scores(small_study)) in text
     assert re.match(
-        r"Of the variance of accuracy, the encoder explains 9\d\.\d % and the rule \d\.\d %; from 40 simulated participants per "
+        r"Of the variance of accuracy, the encoder explains 9\d\.\d % \[[\d., ]+\] and the rule \d\.\d % \[[\d., ]+\]; from 40 "
+        r"simulated participants per "
         r"subtask, the true encoder is found in \d+ %\.$",
         find_verdict(load_scores(small_study)),
     )
@@ -427,11 +428,11 @@ def test_the_tour_keeps_simulated_participants_as_trials(
     blank = Drawings.of(
         agent="x",
         data="objects",
-        concept=list("aabbcc"),
+        concept=list("aabb"),
         exemplar=0,
-        index=[0, 1] * 3,
+        index=[0, 1] * 2,
         seed=0,
-        image=np.zeros((6, 8, 8), np.uint8),
+        image=np.zeros((4, 8, 8), np.uint8),
     )
     monkeypatch.setattr("exemplar.learn.tour.views_shown", lambda *_: blank)
     make_tour(tmp_path / "tour", 0, Here())

@@ -391,24 +391,32 @@ def test_a_training_that_cannot_begin_leaves_no_folder(exemplar: Any, tmp_path: 
 
 
 @pytest.mark.parametrize(
-    ("words", "place", "sentence"),
+    ("words", "place", "kept", "sentence"),
     [
-        (["spaces", "list"], "exemplar.spaces.verbs.list_known", "exemplar: stopped\n"),
+        (["spaces", "list"], "exemplar.spaces.verbs.list_known", True, "exemplar: stopped\n"),
         (
             ["spaces", "train", "simclr-glyphs", "--debug"],
             "exemplar.spaces.verbs.train_by_recipe",
+            True,
             "exemplar: stopped; what was done so far is kept, and the same command resumes there\n",
         ),
+        (
+            ["spaces", "train", "simclr-glyphs"],
+            "exemplar.spaces.verbs.train_by_recipe",
+            False,
+            "exemplar: stopped\n",
+        ),
     ],
-    ids=["keeps nothing", "resumes"],
+    ids=["keeps nothing", "resumes", "stopped too early"],
 )
 def test_ctrl_c_promises_only_what_the_command_keeps(
-    tmp_path: Path, words: list[str], place: str, sentence: str
+    tmp_path: Path, words: list[str], place: str, kept: bool, sentence: str
 ) -> None:
     module, _, function = place.rpartition(".")
     code = (
         f"import sys, {module} as module\n"
-        "def pressed(*given, **named): raise KeyboardInterrupt\n"
+        "from exemplar import progress\n"
+        f"def pressed(*given, **named):\n    {'progress.note_kept()' if kept else ''}\n    raise KeyboardInterrupt\n"
         f"module.{function} = pressed\n"
         "from exemplar.cli import main; main()"
     )

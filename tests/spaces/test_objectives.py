@@ -194,13 +194,13 @@ def test_validation_of_maml_counts_tasks_and_gives_the_error_of_their_mean(monke
 
     def attempt(
         self: Maml, network: nn.Module, data: TrainingImages, rng: Any, n: int, steps: int, *, exemplar_first: bool
-    ) -> tuple[Tensor, Tensor]:
+    ) -> tuple[list[Tensor], Tensor]:
         first = sum(one[0] for one in asked if one[2] == exemplar_first)
         asked.append((n, steps, exemplar_first))
         target = torch.tensor([0, 1]).expand(n, 2)
         right = (torch.arange(first, first + n) % 2 == 0) if exemplar_first else torch.ones(n, dtype=torch.bool)
         shown = torch.where(right[:, None], target, 1 - target)
-        return 2.0 * functional.one_hot(shown, 2), target
+        return [2.0 * functional.one_hot(shown, 2)], target
 
     monkeypatch.setattr(Maml, "_attempt", attempt)
     objective, data = Maml(ways=2, queries=1, test_steps=7, test_tasks=10), patches()

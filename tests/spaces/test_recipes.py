@@ -107,12 +107,13 @@ def test_a_card_says_what_its_recipe_says(name: str) -> None:
     assert card.name == name and card.seed == seed
     settings = asdict(recipe.objective)  # type: ignore[call-overload]
     told = {"objective": type(recipe.objective).__name__, **settings, "steps": recipe.steps}
-    assert {key: card.training[key] for key in told} == told
+    later = {"multi_step": False, "learned_rates": False}  # settings that came after some networks were trained
+    assert {key: card.training.get(key, later.get(key)) for key in told} == told
     assert card.training["exemplars"] == recipe.exemplars
     assert card.training["held_out"] == recipe.held_out
     assert card.training["chosen"] == recipe.chosen
     assert card.data == f"{recipe.data[0]}/{recipe.data[1]}"
-    assert card.layer == recipe.objective.layer
+    assert card.layer == recipe.objective.layer or is_adapted(card.architecture)  # which has no features of an image
     assert card.input.size == (recipe.size, recipe.size)
     assert getattr(card.input, "threshold", None) == recipe.threshold
     assert card.curve[-1]["step"] == recipe.steps

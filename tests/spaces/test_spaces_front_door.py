@@ -108,9 +108,10 @@ def test_every_kind_of_name_is_loaded(name: str, tmp_path: Path) -> None:
     if name.startswith("./"):
         import shutil
 
+        from exemplar.spaces.weight_files import PACKED
         from exemplar.spaces.zoo import shipped
 
-        for part in (f"{CRITIC}.json", f"{CRITIC}.safetensors"):
+        for part in (f"{CRITIC}.json", f"{CRITIC}{PACKED}"):
             shutil.copy(shipped() / part, tmp_path)
         shutil.copytree(shipped() / "concepts", tmp_path / "concepts")
     space = ex.spaces.load(name)

@@ -282,7 +282,7 @@ def test_a_block_that_does_not_exist_is_answered_with_near_names(lite0: Encoder)
 @pytest.mark.parametrize("source", ["timm", "transformers"])
 def test_absent_extras_say_what_to_install(source: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, source, None)
-    with pytest.raises(UserError, match=r"pip install 'exemplar\[encoders\]'"):
+    with pytest.raises(UserError, match=r"pip install 'exemplar-lab\[encoders\]'"):
         load_encoder(f"{source}:resnet50")
 
 

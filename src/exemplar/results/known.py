@@ -5,8 +5,9 @@ The sentences are written here, the numbers come from the kept results.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from exemplar import rooms
 from exemplar.records import Score
 from exemplar.report.tables import count_decimals, format_number, format_range
 from exemplar.results.kept import LABELS, Kept, load_kept
@@ -297,7 +298,9 @@ CHAPTERS = (
 
 def format_known() -> str:
     """docs/known.md."""
-    return "\n".join([HEAD, *map(_chapter, CHAPTERS)])
+    there = rooms.collect("results")
+    chapters = [replace(one, known=tuple(known for known in one.known if known.result in there)) for one in CHAPTERS]
+    return "\n".join([HEAD, *(_chapter(one) for one in chapters if one.known or one.without)])
 
 
 def _chapter(chapter: Chapter) -> str:
