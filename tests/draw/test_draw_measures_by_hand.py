@@ -106,8 +106,8 @@ def test_what_critics_differ_by_beyond_their_residuals_is_the_variance_component
 
 
 def test_a_resample_counts_each_concept_as_often_as_it_was_drawn():
-    draws = Resamples(np.array([[2, 0, 1], [1, 1, 1]]), np.zeros((2, 2)))
-    assert draws.means(np.array([[1.0, 5, 4], [0, 0, 3]])) == pytest.approx(np.array([[2, 1], [10 / 3, 1]]))
+    draws = Resamples(np.array([[2, 0, 1], [1, 1, 1], [0, 3, 0]]), np.zeros((3, 2)))
+    assert draws.means(np.array([[1.0, 5, 4], [0, 0, 3]])) == pytest.approx(np.array([[2, 1], [10 / 3, 1], [5, 0]]))
 
 
 def test_a_difference_on_which_only_critics_disagree_has_students_t_over_them():
