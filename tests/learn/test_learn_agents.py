@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import FrozenInstanceError
+from inspect import signature
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -84,6 +87,39 @@ def test_the_exponential_rule_projects_weights_to_length_10(variant, lengths):
         assert np.allclose(learner.weights[1], raw / np.linalg.norm(raw) * 10)
     else:
         assert np.linalg.norm(found) == pytest.approx(10) and found[0] < 9
+
+
+@pytest.mark.parametrize("name", list_rules())
+def test_a_rule_is_a_constant_with_the_rate_1_unless_told(name):
+    kind = AGENTS[name]
+    assert kind() == make_rule(name) == make_rule(name, 1.0, "paper") and len({kind(), make_rule(name)}) == 1
+    assert make_rule(name).rate == 1 and make_rule(name, 0.5) != make_rule(name)
+    assert make_agent(name) == LinearLearner(make_rule(name), 2)
+    with pytest.raises(FrozenInstanceError):
+        kind().rate = 2.0
+
+
+@pytest.mark.parametrize("name", AGENTS)
+def test_an_agent_is_what_it_was_made_of_whatever_it_has_learned(name):
+    learned, fresh = make_agent(name, n_choices=3), make_agent(name, n_choices=3)
+    before = repr(fresh)
+    one_session(learned, lambda choice, trial: 1.0, np.eye(4))
+    assert learned == fresh and repr(learned) == before and "array" not in before
+    assert list(signature(type(learned)).parameters) == (["rule"] if name in list_rules() else []) + ["n_choices"]
+    with pytest.raises(TypeError):
+        make_agent(name, 3)  # a bare number could be a rate
+
+
+def test_an_error_without_a_key_teaches_prototypes_of_two_the_other_and_of_three_nothing():
+    for n_choices, expected in ((2, [[0, 0], [0.6, 0.8]]), (3, [[0, 0], [0, 0], [0, 0]])):
+        for pressed in (0, 1):
+            agent = make_agent("prototype", n_choices=n_choices)
+            agent.reset(seeds.rng("prototypes"))
+            while agent.choose(np.array([0.6, 0.8])) != pressed:  # all are equally near
+                pass
+            agent.feedback(-1.0)
+            turned = expected[::-1] if pressed else expected
+            assert agent.total.tolist() == turned and agent.n_seen.sum() == (n_choices == 2)
 
 
 @pytest.mark.parametrize("unit", [False, True], ids=["in the ball", "on its surface"])
@@ -274,6 +310,10 @@ def test_bad_features_are_refused_in_a_sentence(change, sentence):
         (lambda: make_agent("square", rate=float("nan")), "above 0"),
         (lambda: make_agent("square", variant="papers"), "did you mean paper"),
         (lambda: make_agent("square", n_choices=1), "at least 2 choices"),
+        (lambda: make_rule("squar"), "no rule 'squar'.*did you mean square"),
+        (lambda: make_rule("prototype"), "rule"),
+        (lambda: make_rule("square", rate=0), "above 0"),
+        (lambda: make_rule("square", variant="papers"), "did you mean paper"),
     ],
 )  # fmt: skip
 def test_impossible_tasks_and_agents_are_refused_in_a_sentence(make, sentence):
