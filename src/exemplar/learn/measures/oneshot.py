@@ -274,7 +274,7 @@ def interval_about(drawn: np.ndarray, value: float, *, n: int) -> stats.Estimate
     drawn from, and clipped at 1, which moves all of them. Those without a value, NaN, count as the most extreme on both sides.
     """
     missing = np.isnan(drawn)
-    if missing.sum() > 0.025 * (len(drawn) - 1):
+    if missing.any() and missing.sum() >= 0.025 * (len(drawn) - 1):
         raise UserError(
             f"in {missing.sum()} of {len(drawn)} resamples a test was shown fewer than twice, or catch trials were answered no "
             "better than by guessing, too many for an interval: give more sessions"
