@@ -173,6 +173,15 @@ def test_oml_is_charged_for_its_head_alone_and_is_not_transductive() -> None:
     assert not is_transductive(copies_of(OmlLearner(network, 9), "oml"), task, done.states[-1])
 
 
+@pytest.mark.parametrize("name", [name for name, entry in AGENTS.items() if entry.meta_trained and name not in TRAINED])
+@pytest.mark.parametrize("words", ["run --data glyphs --n 2 --agent", "check-agent"])
+def test_an_agent_whose_network_is_a_recipe_so_far_says_how_to_train_it(exemplar: Any, name: str, words: str) -> None:
+    from conftest import mistake
+
+    said = mistake(exemplar("recall", *words.split(), name))
+    assert f"run `exemplar spaces train {SPACES['omniglot'][AGENTS[name].space]} --out spaces`" in said
+
+
 def test_an_agent_without_its_network_says_so(exemplar: Any) -> None:
     from conftest import mistake
 

@@ -19,7 +19,7 @@ from exemplar.errors import UserError
 from exemplar.files import first_line
 from exemplar.recall.agents.registry import AGENTS, find_entry
 from exemplar.recall.agents.sources import AgentSource
-from exemplar.recall.inputs import SPACES
+from exemplar.recall.inputs import SPACES, check_trained
 from exemplar.recall.states import same_states
 from exemplar.recall.stream import Streamed, TaskImages, check_names, copies_of, is_transductive, stream_task
 from exemplar.recall.strict import LearnerFailed, StrictHost
@@ -54,6 +54,7 @@ def find_source(given: Any) -> tuple[AgentSource, bool]:
     if isinstance(given, str) and not is_named(given):
         entry = find_entry(given)
         space = SPACES["omniglot"][entry.space] if entry.takes == "images" and entry.space else ""
+        check_trained(given, space)
         return AgentSource(given, space, SHAPE), entry.takes == "features"
     if isinstance(given, str):
         return AgentSource(given, "", SHAPE), False

@@ -12,7 +12,7 @@ from exemplar.answers import Answer, by_name, format_pairs, format_scores
 from exemplar.errors import UserError, shortened
 from exemplar.recall.agents.registry import find_entry
 from exemplar.recall.agents.sources import AgentSource
-from exemplar.recall.inputs import DataSource, check_fits, check_seen, choose_space, encode_first
+from exemplar.recall.inputs import DataSource, check_fits, check_seen, check_trained, choose_space, encode_first
 from exemplar.recall.meters.costs import Costs, TrainingCosts, measure_costs, measure_training
 from exemplar.recall.outcomes import Outcome, load_outcome
 from exemplar.recall.run_folders import COSTS, FORGETTING, PAGE, SUITE, write_run
@@ -84,6 +84,8 @@ def prepare(request: RunRequest, seed: int) -> Prepared:
     suite, kind = _find_suite(request, seed)
     shape = request.source.image_shape
     space, note = ("", "") if own else choose_space(request.name, request.space, request.source)
+    if not own:
+        check_trained(request.name, space)
     if own and request.space is not None:
         raise UserError("an agent of your own brings its own network: leave --space out")
     given = None if isinstance(request.agent, str) else request.agent

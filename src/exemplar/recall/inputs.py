@@ -19,6 +19,7 @@ from exemplar.spaces.encoding import encode_kept
 from exemplar.spaces.inputs import DrawingInput, Input, PhotoInput
 from exemplar.spaces.loading import find_space
 from exemplar.spaces.seen import find_seen
+from exemplar.spaces.zoo import list_spaces
 
 DRAWING_SIZE = 28  # px, as in the literature on Omniglot
 # family of the data → kind of space → its name; Omniglot's serve other drawings too, CIFAR-FS's other photographs
@@ -105,6 +106,15 @@ def choose_space(agent: str, named: str | None, source: DataSource) -> tuple[str
     chosen = SPACES[family][entry.space]
     own = "" if data.family == family else f", trained on {family}, since nothing is shipped for {data.name}"
     return chosen, f"{agent} stands on {chosen}{own} (change with --space)."
+
+
+def check_trained(agent: str, space: str) -> None:
+    """Refuse an agent whose network is a recipe so far, and say how it is trained."""
+    if find_entry(agent).meta_trained and "/" not in space and space not in list_spaces():
+        raise UserError(
+            f"{agent} needs {space}, which does not ship: run `exemplar spaces train {space} --out spaces`, then give --space "
+            f"spaces/{space}"
+        )
 
 
 def check_seen(space: str, source: DataSource, *, allow_seen: bool) -> tuple[str, ...]:

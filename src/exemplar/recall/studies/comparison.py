@@ -16,7 +16,7 @@ from exemplar.recall.agents.registry import AGENTS, find_entry
 from exemplar.recall.agents.sources import AgentSource
 from exemplar.recall.experiments import Prepared, find_costs
 from exemplar.recall.figures.study_page import write_study_page
-from exemplar.recall.inputs import DataSource, check_fits, check_seen, choose_space, encode_first
+from exemplar.recall.inputs import DataSource, check_fits, check_seen, check_trained, choose_space, encode_first
 from exemplar.recall.outcomes import Outcome
 from exemplar.recall.run_folders import PAGE
 from exemplar.recall.running import StreamJob, StreamOptions, do_tasks, gather, make_jobs
@@ -64,6 +64,7 @@ class StudyConfig:
             space, _ = choose_space(name, self.space if takes_space else None, self.source)
             if space and not self.agents and entry.meta_trained and space not in list_spaces():
                 continue
+            check_trained(name, space)
             agent = AgentSource(name, space, self.source.image_shape)
             check_fits(agent, self.source)
             found[name] = agent
