@@ -32,8 +32,8 @@ from exemplar.runs import Run
 
 WRN = ("wrn28-4-cifar-fs", "cifar-fs", "test")
 FC100 = ("densenet-fc100", "fc100", "test")
-N_TASKS = 10_000  # per point of the main result, as the paper; the others have fewer
-N_IMBALANCE, N_FC100 = 2_048, 512  # per point
+N_TASKS = 10_000  # per point of the main result, as the paper
+N_IMBALANCE, N_FC100 = 10_000, 10_000  # per point, as the paper
 N_THRESHOLDS = 2_000  # on each half of the classes
 N_LABELLED = 2_000  # the paper has 5,000
 VALIDATION = (("wrn28-4-cifar-fs", "cifar-fs", "val"), ("efficientnet-lite0/head", "cifar-fs", "val"))
