@@ -327,3 +327,51 @@ class TestSpeed:
             train(objective, few_images, steps=1, seed=0, every=1, device="cpu", compile=chosen)
         assert given == [None, {"force_layout_optimization": True}]
         assert objective.speed_options(1)["replay"] and not objective.speed_options(2)["replay"]
+
+
+class TestRecords:
+    """What was drawn elsewhere becomes the record that `draw sample` would have left."""
+
+    @pytest.fixture
+    def drawn(self, prepared: Path, few_drawings: Path, tmp_path: Path) -> Path:
+        assert run_there(prepared, tmp_path, "--every", 4) == 0
+        name = read_training(prepared).name
+        ex.draw.prepare_exemplars(str(few_drawings), out=str(tmp_path / "shown.npz"))
+        words = [
+            "draw",
+            tmp_path / "shown.npz",
+            tmp_path / f"{name}.pt",
+            "--n",
+            3,
+            "--out",
+            tmp_path,
+            "--name",
+            "drawn",
+        ]
+        assert elsewhere.main([*map(str, words), "--sampler-steps", "1", "--device", "cpu"]) == 0
+        return tmp_path / "drawn.npz"
+
+    def test_a_record_holds_the_drawings_and_says_how_they_were_made(
+        self, drawn: Path, few_drawings: Path, tmp_path: Path
+    ) -> None:
+        made = ex.draw.record_drawings(drawn, agent="mine", data=str(few_drawings), out=tmp_path / "record")
+        images = np.load(drawn)["images"]
+        assert np.array_equal(np.sort(made.drawings.image, axis=0), np.sort(images, axis=0))
+        assert set(made.drawings["agent"]) == {"mine"}
+        told = json.loads((tmp_path / "record" / "config.json").read_text())["config"]["drawn"]
+        assert told["sampling"]["steps"] == 1 and told["n"] == 3 and told["weights"] and told["machine"]
+        assert ex.draw.score(tmp_path / "record", data=str(few_drawings), n=3, out=tmp_path / "scored")["n"] == 3
+
+    def test_other_exemplars_and_a_missing_description_are_refused(
+        self, drawn: Path, few_drawings: Path, tmp_path: Path
+    ) -> None:
+        with pytest.raises(UserError, match="drawn after other exemplars"):
+            ex.draw.record_drawings(drawn, agent="mine", data=str(few_drawings), exemplar="random", out=tmp_path / "r")
+        about = json.loads(drawn.with_suffix(".json").read_text())
+        drawn.with_suffix(".json").write_text(json.dumps({**about, "exemplars": {}}))
+        with pytest.raises(UserError, match="does not say what was shown"):
+            ex.draw.record_drawings(drawn, agent="mine", data=str(few_drawings), out=tmp_path / "r")
+        drawn.with_suffix(".json").unlink()
+        with pytest.raises(UserError, match=r"there is no .*drawn\.json: bring it back"):
+            ex.draw.record_drawings(drawn, agent="mine", data=str(few_drawings), out=tmp_path / "r")
+        assert not (tmp_path / "r").exists()

@@ -192,6 +192,24 @@ def finish_training(
 
 
 @verb
+def record_drawings(
+    drawn: Annotated[Place, Option("The .npz of drawings that came back, its .json beside it.", positional=True)],
+    agent: Annotated[str, Option("Who drew, as the record will say.")],
+    data: Data,
+    split: Split = None,
+    exemplar: Exemplar = "centre",
+    concepts: Concepts = (),
+    out: Annotated[Place | None, Option("The folder to write; one below runs/draw unless given.")] = None,
+    seed: Seed = 0,
+) -> SampledDrawings:
+    """Make a record, as `draw sample` leaves it, of what was drawn on another machine, with its weights, settings and time."""
+    from exemplar.draw.choices import read_words
+    from exemplar.draw.sending import record_drawings as record
+
+    return record(drawn, agent, data, split, exemplar, read_words(concepts), out, seed)
+
+
+@verb
 def train_grid(
     name: Annotated[
         str, Option("A grid of the paper, by its appendix (F.3, G.4, S12, S13 …), or own.", positional=True)

@@ -67,6 +67,7 @@ ROOM = Room(
         "elsewhere prepare": "prepare_training",
         "elsewhere exemplars": "prepare_exemplars",
         "elsewhere finish": "finish_training",
+        "elsewhere record": "record_drawings",
         "quickdraw-fs train": "train_quickdraw",
         "quickdraw-fs cluster": "cluster_quickdraw",
         "quickdraw-fs build": "build_quickdraw",

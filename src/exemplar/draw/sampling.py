@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -36,15 +37,24 @@ class SampledDrawings(Answer):
     drawings: Drawings
 
 
-def sample_into_folder(agent: Any, request: Request, out: Path | str | None) -> SampledDrawings:
-    """Let an agent draw what the request asks for, into the folder `out`."""
+def sample_into_folder(
+    who: Any,
+    request: Request,
+    out: Path | str | None,
+    *,
+    agent: str | None = None,
+    drawn: Mapping[str, Any] | None = None,
+) -> SampledDrawings:
+    """Let an agent draw what the request asks for, into the folder `out`. agent: another name for it; drawn: how its drawings
+    were made, where that is known of a file."""
     task, seed = request.task, request.seed
     said: list[str] = []
-    drawings = find_drawings(agent, task, seed=seed, said=said)
+    drawings = find_drawings(who, task, agent=agent, seed=seed, said=said)
     name = str(drawings["agent"].iloc[0])
     stem = re.sub(r"[^\w.@-]+", "-", f"{name}-{task.data.name}-s{seed}")
     folder = Path(out).expanduser() if out is not None else Path("runs/draw") / f"drawings-of-{stem}"
     asked = {"agent": name, "asked": request.plain(task.n), "exemplar": task.chosen_by}
+    asked |= {} if drawn is None else {"drawn": dict(drawn)}
     fingerprint = {task.data.name: task.data.fingerprint}
     with runs.open_run(folder, command="draw sample", config=asked, seed=seed, data=fingerprint) as run:
         if not run.finished:

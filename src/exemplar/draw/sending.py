@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+from exemplar import seeds
 from exemplar.answers import Answer, format_pairs
 from exemplar.draw.diffusion.gathering import find_setting
 from exemplar.draw.diffusion.keeping import save_agent
@@ -23,10 +24,13 @@ from exemplar.draw.diffusion.prepared import (
 )
 from exemplar.draw.presets import NETWORKS, read_objective
 from exemplar.draw.requests import Request
+from exemplar.draw.sampling import SampledDrawings, sample_into_folder
+from exemplar.draw.tasks import DrawingTask
 from exemplar.draw.training import TrainingRequest, describe_training
 from exemplar.errors import UserError
 from exemplar.files import check_folder
 from exemplar.options import check_path
+from exemplar.runs import read_json
 from exemplar.spaces.inputs import DrawingInput
 from exemplar.spaces.training.loop import Trained
 
@@ -70,10 +74,38 @@ def prepare_exemplars(
     task = request.task  # nothing is scored here, so critics may have seen these concepts
     prepared = DrawingInput((size, size), find_setting(data, split).threshold).prepare(task.exemplars)
     about = {"data": task.data.name, "exemplar": task.chosen_by}
-    write_exemplars(place, (prepared[:, 0] * 255).astype(np.uint8), task.concepts, about)
+    told = about | {"task": digest_task(task)}
+    write_exemplars(place, (prepared[:, 0] * 255).astype(np.uint8), task.concepts, told)
     values = {"file": str(place), **about, "concepts": len(task.concepts), "size": size}
     there = f"{THERE} draw {place.name} WEIGHTS.pt --n 19 --out OUT"
     return Answer(values=values, text=f"{format_pairs(values)}\n\nThere:  {there}")
+
+
+def digest_task(task: DrawingTask) -> str:
+    """Of the concepts and the very images that are shown."""
+    return seeds.digest(task.concepts, task.exemplars)
+
+
+def record_drawings(
+    drawn: Path | str, agent: str, data: str, split: str | None, exemplar: str, only: tuple[str, ...], out: Path | str | None,
+    seed: int,
+) -> SampledDrawings:  # fmt: skip
+    """What came back, as `draw sample` would have left it; config.json says by which weights it was drawn, and how."""
+    path = Path(drawn).expanduser()
+    told = path.with_suffix(".json")
+    if not told.is_file():
+        raise UserError(f"there is no {told}: bring it back with the drawings, it says how they were made")
+    about = read_json(told)
+    shown = about.get("exemplars", {})
+    if not isinstance(shown, dict) or "task" not in shown or not isinstance(about.get("n"), int):
+        raise UserError(f"{told} does not say what was shown: draw again, after exemplars of `elsewhere exemplars`")
+    request = Request(data=data, split=split, exemplar=exemplar, n=about["n"], seed=seed, only=only, people=False)
+    if shown["task"] != digest_task(request.task):
+        raise UserError(
+            f"{path} was drawn after other exemplars ({shown.get('data')}, {shown.get('exemplar')}) than asked here "
+            f"({request.task.data.name}, {request.task.chosen_by}): name those"
+        )
+    return sample_into_folder(path, request, out, agent=agent, drawn={**about, "exemplars": shown["task"]})
 
 
 def finish_training(prepared: Path | str, weights: Path | str, out: Path | str) -> Answer:

@@ -4,6 +4,7 @@ Whether MAML recognises as ProtoNet does (S7) is a result of the spaces, `maml-v
 """
 
 from exemplar.draw.studies import (
+    agents_beside_people,
     coverage,
     critics_agree,
     exemplars,
@@ -49,4 +50,5 @@ RESULTS = {
     "draw-coverage": coverage.KEPT,
     "draw-resolution": resolution.KEPT,
     "draw-null": null.KEPT,
+    "draw-agents": agents_beside_people.KEPT,
 }
