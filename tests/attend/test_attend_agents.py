@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from scipy.ndimage import binary_dilation
 
 import exemplar as ex
 from exemplar import UserError, rooms, seeds
@@ -18,6 +19,7 @@ from exemplar.attend.agents.misalignment import Forward, Trajectory
 from exemplar.attend.agents.occlusion import Occlusion
 from exemplar.attend.agents.score_jacobian import ScoreJacobian
 from exemplar.attend.tasks import make_task
+from exemplar.draw.diffusion.loading import WEIGHTS
 from exemplar.spaces.inputs import DrawingInput
 from exemplar.spaces.space import NetworkSpace
 
@@ -201,7 +203,17 @@ def test_a_model_that_cannot_do_without_an_exemplar_is_refused(tiny_cfgdm, task,
         make_agent(tiny_cfgdm, task)
 
 
-def test_what_is_missing_says_how_to_make_it(task):
+def test_the_shipped_model_marks_what_lies_near_the_exemplar(task):
+    """Far from all ink, the score with the exemplar and the score without it agree more."""
+    images, label, exemplars = floats(task)
+    _, agent = make_agent("cfgdm-quickdraw@reading=forward,times=4", task)
+    marked = agent(images[::2], label[::2], exemplars, np.random.default_rng(0))
+    near = binary_dilation(exemplars[label[::2]] > 0.5, np.ones((1, 9, 9)))
+    assert marked[near].mean() > marked[~near].mean()
+
+
+def test_what_is_missing_says_how_to_make_it(task, monkeypatch):
+    monkeypatch.setitem(WEIGHTS, "cfgdm-quickdraw", "not-trained-yet-s0")
     with pytest.raises(UserError, match=r"no weights of cfgdm-quickdraw ship .* train them \(exemplar draw train"):
         make_agent("cfgdm-quickdraw", task)
     with pytest.raises(UserError, match="did you mean gradient"):

@@ -123,7 +123,6 @@ def test_maps_of_different_sizes_in_one_file_are_refused(tmp_path):
 @pytest.mark.parametrize(
     ("words", "word"),
     [
-        (("maps", *FEW), "no weights of cfgdm-quickdraw ship"),
         (("maps", "--agent", "ink", *FEW, "--out", "maps.txt"), "rename maps.txt to end with .npz"),
         (("maps", "--agent", "inc", *FEW), "did you mean ink"),
         (("maps", "--agent", "nope", *FEW), "there are cfgdm-quickdraw, gradient"),  # no agents that draw
@@ -133,7 +132,6 @@ def test_maps_of_different_sizes_in_one_file_are_refused(tmp_path):
         (("play", "ink", "--reliability", "2", *FEW), "reliability"),
         (("score", "nothing.npz"), "nothing.npz is missing"),
         (("study", "nothing"), "there is no study 'nothing'"),
-        (("study", "steps"), "no weights of cfgdm-quickdraw ship"),
         (("partner", "train", "--data", "glyphs", "--concepts", "999"), "needs 999 concepts"),
         (("partner", "train", "--data", "glyphs", "--hidden", "12"), "a multiple of 8"),
     ],
