@@ -14,8 +14,8 @@ from torch.nn import functional
 
 from exemplar import seeds
 from exemplar.errors import UserError
-from exemplar.spaces.networks.adapted import HeadLearner, Rated, build_learner
-from exemplar.spaces.objectives.maml import Maml, adapt, logits
+from exemplar.spaces.networks.adapted import HeadLearner, Rated, TailLearner, build_learner
+from exemplar.spaces.objectives.maml import Maml, adapt, logits, own_weights
 from exemplar.spaces.objectives.oml import Oml
 from exemplar.spaces.training.loop import train
 
@@ -146,5 +146,71 @@ def test_the_head_adapts_and_the_rest_stays() -> None:
     ],
 )
 def test_oml_refuses_what_it_cannot_use(objective: Oml, message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        objective.build(strokes())
+
+
+def test_from_a_stage_on_is_descent_on_the_tail_alone() -> None:
+    """Step by step with autograd: the trunk is the same for all tasks, and learns from what comes after the steps."""
+    data, objective = strokes(), Maml(network="conv4-64", ways=3, queries=2, tasks=2, inner_steps=2, adapted="block3")
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        network = objective.build(data)
+    assert (
+        isinstance(network, TailLearner)
+        and own_weights(network, 1).keys() == dict(network.tail.named_parameters()).keys()
+    )
+    loss, _ = objective.loss(network, data, seeds.torch_rng("tail"), 0)
+    loss.backward()
+    found = {
+        name: parameter.grad.clone() for name, parameter in network.named_parameters() if parameter.grad is not None
+    }
+    network.zero_grad()
+
+    from exemplar.spaces.objectives.protonet import sample_classes, sample_drawings
+
+    rng = seeds.torch_rng("tail")
+    classes = sample_classes(data.n_classes, 2, 3, rng).flatten()
+    total = torch.zeros(())
+    for rows in sample_drawings(data, classes, 3, rng, exemplar_first=True).view(2, 3, 3):
+        params, label = dict(network.tail.named_parameters()), torch.arange(3)
+        shown, asked = network.trunk(data.take(rows[:, 0])), network.trunk(data.take(rows[:, 1:].flatten()))
+        for _ in range(2):
+            cost = functional.cross_entropy(functional_call(network.tail, params, (shown,)), label)
+            slope = torch.autograd.grad(cost, list(params.values()), create_graph=True)
+            params = {name: p - objective.inner_rate * g for (name, p), g in zip(params.items(), slope, strict=True)}
+        outputs = functional_call(network.tail, params, (asked,))
+        total = total + functional.cross_entropy(outputs, label.repeat_interleave(2)) / 2
+    assert float(loss.detach()) == pytest.approx(float(total.detach()), rel=1e-5)
+    total.backward()
+    assert found.keys() == dict(network.named_parameters()).keys()  # the trunk learns, too
+    for name, parameter in network.named_parameters():
+        torch.testing.assert_close(found[name], parameter.grad, rtol=1e-3, atol=1e-5)
+
+
+def test_only_what_is_adapted_has_rates_and_a_card_builds_it_again() -> None:
+    data = strokes()
+    objective = Maml(network="conv4-64", ways=4, inner_steps=3, learned_rates=True, adapted="block4")
+    network = objective.build(data)
+    assert isinstance(network, Rated) and len(network.rates) == len(own_weights(network, 1)) < len(
+        list(network.network.parameters())
+    )
+    kept = objective.part_to_keep(network, data.shape)
+    again = build_learner(**kept.config)
+    again.load_state_dict(kept.module.state_dict())
+    images = data.pixels[None, :8].float() / 255
+    with torch.no_grad():
+        one, two = (logits(each.eval(), own_weights(each, 1), images) for each in (network, again))
+    assert torch.equal(one, two)
+
+
+@pytest.mark.parametrize(
+    ("objective", "message"),
+    [
+        (Maml(network="conv4-64", ways=3, adapted="block9"), "block9"),
+        (Maml(network="conv4-linear", ways=3, adapted="block4"), "adapted as a whole"),
+    ],
+)
+def test_a_stage_that_is_not_there_is_refused(objective: Maml, message: str) -> None:
     with pytest.raises(UserError, match=message):
         objective.build(strokes())

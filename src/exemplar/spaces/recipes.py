@@ -214,7 +214,7 @@ RECIPES = {
     "maml-cifar-fs": META_CIFAR_FS,
     "maml-plus-omniglot-cfsl": replace(META_OMNIGLOT, objective=PLUS),
     "maml-plus-cifar-fs": replace(META_CIFAR_FS, objective=PLUS),
-    "maml-dense-cifar-fs": replace(META_CIFAR_FS, objective=replace(PLUS, network="densenet")),
+    "maml-dense-cifar-fs": replace(META_CIFAR_FS, objective=replace(PLUS, network="densenet", adapted="block3")),
     "oml-omniglot-cfsl": replace(META_OMNIGLOT, objective=Oml()),
     "oml-cifar-fs": replace(META_CIFAR_FS, objective=Oml()),
     "conv4-64-cifar-fs": replace(WRN, objective=Pretraining(backbone="conv4-64", mixed=0.0, steps=3_000), steps=3_000),

@@ -19,7 +19,7 @@ from torch.nn import functional
 
 from exemplar.errors import UserError
 from exemplar.spaces.networks import square_side
-from exemplar.spaces.networks.adapted import Rated, build_learner
+from exemplar.spaces.networks.adapted import Rated, adapted_part, build_learner, shared_part
 from exemplar.spaces.objectives.protonet import check_drawings, sample_classes, sample_drawings
 from exemplar.spaces.training.images import TrainingImages
 from exemplar.spaces.training.objective import KeptNetwork, check_rate
@@ -41,7 +41,8 @@ class Maml:
     it is; clip: the largest norm of the meta-gradient, which at times explodes through the inner steps; first_order: take the
     inner gradients for constants; multi_step: the queries' loss counts after every inner step, in proportion to the step's
     number (MAML++ moves the weight to the last step as training goes on, but a replayed step does not know its number);
-    learned_rates: of the inner steps, one per tensor of weights and step, beginning at inner_rate; test_tasks: of validation.
+    learned_rates: of the inner steps, one per tensor of weights and step, beginning at inner_rate; adapted: the stage of a
+    backbone from which on it is adapted to tasks, "" for all of it, which of a deep one is dear; test_tasks: of validation.
     Always computed in full precision: second derivatives need it. Fit for `replay`, not for `compile`.
     """
 
@@ -61,6 +62,7 @@ class Maml:
     multi_step: bool = False
     learned_rates: bool = False
     test_tasks: int = 64
+    adapted: str = ""
 
     def build(self, data: TrainingImages) -> nn.Module:
         steps = (self.inner_steps, self.test_steps)
@@ -77,7 +79,7 @@ class Maml:
                 )
             check_drawings(images, self.shots + self.queries)
         rated = self.inner_steps if self.learned_rates else 0
-        learner = build_learner(self.network, square_side(data.shape), data.shape[0], self.ways, rated)
+        learner = build_learner(self.network, square_side(data.shape), data.shape[0], self.ways, rated, self.adapted)
         if isinstance(learner, Rated):
             for rate in learner.rates:
                 nn.init.constant_(rate, self.inner_rate)
@@ -136,6 +138,8 @@ class Maml:
         config = {"network": self.network, "size": shape[1], "channels": shape[0], "ways": self.ways}
         if self.learned_rates:
             config["rated"] = self.inner_steps
+        if self.adapted:
+            config["adapted"] = self.adapted
         return KeptNetwork(network, "maml", config)
 
     def _attempt(
@@ -204,7 +208,7 @@ def adapted_path(
 ) -> Iterator[Params]:
     """The weights after each step of `adapt`."""
     params = own_weights(network, len(support)) if start is None else start
-    inner = network.network if isinstance(network, Rated) else network
+    inner, support = adapted_part(network), share(network, support)
     for step in range(steps):
         slope = slopes(inner, params, support, labels, loss)
         if first_order:
@@ -215,9 +219,17 @@ def adapted_path(
 
 
 def own_weights(network: nn.Module, n_tasks: int) -> Params:
-    """The network's own for each of some tasks; rates are no weights."""
-    inner = network.network if isinstance(network, Rated) else network
-    return {name: value.expand(n_tasks, *value.shape) for name, value in inner.named_parameters()}
+    """The network's own for each of some tasks; rates are no weights, and a shared trunk is nobody's own."""
+    return {name: value.expand(n_tasks, *value.shape) for name, value in adapted_part(network).named_parameters()}
+
+
+def share(network: nn.Module, images: Tensor) -> Tensor:
+    """What is adapted sees of each task's images (tasks, n, c, h, w): the images, or what the shared trunk makes of them."""
+    trunk = shared_part(network)
+    if trunk is None:
+        return images
+    seen: Tensor = trunk(images[0])[None] if len(images) == 1 else vmap(trunk)(images)
+    return seen
 
 
 def slopes(
@@ -233,5 +245,5 @@ def slopes(
 
 def logits(network: nn.Module, params: Params, images: Tensor) -> Tensor:
     """images: (tasks, m, c, h, w), those of a task in one batch → (tasks, m, ways), by each task's own weights."""
-    inner = network.network if isinstance(network, Rated) else network
+    inner, images = adapted_part(network), share(network, images)
     return vmap(lambda weights, batch: functional_call(inner, weights, (batch,)))(params, images)
