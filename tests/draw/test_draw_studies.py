@@ -32,6 +32,7 @@ from exemplar.draw.studies import STUDIES, data_sets
 from exemplar.draw.studies.tsne import MapConfig, _slope, affinities, flat_map
 from exemplar.draw.tour import TourConfig
 from exemplar.errors import UserError
+from exemplar.files import read_npz
 from exemplar.images.catalogue import load
 from exemplar.images.concepts import ConceptSet
 from exemplar.runs import load_scores, open_run
@@ -295,13 +296,16 @@ def test_too_little_to_study_is_said_in_a_sentence(n_concepts, n_each, says):
 
 
 def test_the_tour_places_simulated_drawers_among_agents_whose_scores_are_known(tmp_path, monkeypatch):
-    small = replace(TourConfig(), n_concepts=6, spreads=(0.5, 2.0), n_replicates=50)
+    small = replace(TourConfig(), n_concepts=6, spreads=(0.5, 2.0), n_replicates=50, n_shown=2, n_drawings=3)
     monkeypatch.setattr(tour, "TourConfig", lambda: small)
     tour.make_tour(tmp_path / "draw", 0, None)
     diversity = scores_of(tmp_path / "draw", "diversity")
     assert list(diversity) == ["simulated drawers", "copies", "others", "noise", "redraw@0.5", "redraw@2"]
     assert diversity["copies"] == pytest.approx(0, abs=1e-6)  # batches of another size round otherwise
     assert 0.1 < diversity["redraw@0.5"] < diversity["redraw@2"]
+    trained = read_npz(tmp_path / "draw" / tour.TRAINED, images=("u", 4), names=("U", 1))
+    assert trained["images"].shape == (2, 4, 48, 48) and trained["images"].any((2, 3)).all()
+    assert {figure.name for figure in tour.write_chapter(tmp_path / "draw").figures} == {"known-drawers", "diffusion"}
     before = (tmp_path / "draw" / "scores.parquet").stat().st_mtime_ns
     tour.make_tour(tmp_path / "draw", 0, None)  # done already
     assert (tmp_path / "draw" / "scores.parquet").stat().st_mtime_ns == before

@@ -2,33 +2,45 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
+
 from exemplar import engine, seeds
+from exemplar.draw.agents import make_agent
 from exemplar.draw.critics import load_unseen_critics
+from exemplar.draw.drawings import sample_drawings, stack
 from exemplar.draw.figures.plots import plot_plane
 from exemplar.draw.figures.studies import known_sheet
 from exemplar.draw.scores import ScoreConfig
 from exemplar.draw.studies.known_answers import known_agents, score_known
 from exemplar.draw.studies.study import GLYPHS, save_scores
-from exemplar.draw.tasks import make_task
-from exemplar.files import npz_names, read_npz
+from exemplar.draw.tasks import DrawingTask, make_task, narrow_task
+from exemplar.files import npz_names, read_npz, write_npz
 from exemplar.images.catalogue import load
 from exemplar.records import Score
 from exemplar.report.page import Chapter, Figure
+from exemplar.report.resizing import resize
+from exemplar.report.sheets import sheet_png
 from exemplar.report.tables import wide_table
 from exemplar.rooms import TourChapter
 from exemplar.runs import load_scores, open_run
 
+TRAINED = "trained.npz"
+
 
 @dataclass(frozen=True)
 class TourConfig:
-    """n_concepts: glyphs that are drawn; spreads: of the agent that redraws them; n_replicates: of the bootstrap."""
+    """n_concepts: glyphs that are drawn; spreads: of the agent that redraws them; n_replicates: of the bootstrap; trained: an
+    agent that ships, which draws after n_shown of them n_drawings each."""
 
     n_concepts: int = 36
     spreads: tuple[float, ...] = (0.5, 1.0, 2.0)
     n_replicates: int = 400
+    trained: str = "cfgdm-small"
+    n_shown: int = 4
+    n_drawings: int = 6
 
 
 def make_tour(folder: Path, seed: int, backend: engine.Backend | None) -> None:
@@ -42,9 +54,21 @@ def make_tour(folder: Path, seed: int, backend: engine.Backend | None) -> None:
             scoring = ScoreConfig(n_replicates=config.n_replicates, n_splits=2)
             agents = known_agents(data, config.spreads)
             save_scores(run, score_known(run, seed, make_task(data), load_unseen_critics(data), agents, scoring))
+            write_npz(run.folder / TRAINED, draw_trained(make_task(data), config, seed))
+
+
+def draw_trained(task: DrawingTask, config: TourConfig, seed: int) -> dict[str, np.ndarray]:
+    """What a shipped network makes of some exemplars."""
+    few = narrow_task(task, task.concepts[:: len(task.concepts) // config.n_shown][: config.n_shown])
+    few = replace(few, n=config.n_drawings)
+    drawn = sample_drawings(make_agent(config.trained, few), few, agent=config.trained, seed=seed)
+    images = stack(drawn, few)
+    shown = resize(few.exemplars, (images.shape[2], images.shape[3]))
+    return {"images": np.concatenate([shown[:, None], images], axis=1), "names": np.array(few.concepts)}
 
 
 def write_chapter(folder: Path) -> Chapter:
+    drawn = read_npz(folder / TRAINED, images=("u", 4), names=("U", 1))
     path = folder / "known-answers.npz"
     arrays = read_npz(path, **{name: ("fiuU", None) for name in npz_names(path)})
     agents = [str(agent) for agent in arrays["agents"]]
@@ -77,9 +101,20 @@ def write_chapter(folder: Path) -> Chapter:
                 name="known-drawers",
                 pixels=True,
             ),
+            Figure.of_png(
+                sheet_png(
+                    drawn["images"],
+                    drawn["names"].tolist(),
+                    frames={(row, 0): "#c8472b" for row in range(len(drawn["images"]))},
+                ),
+                "What a small diffusion model made of exemplars in red frames (cfgdm-small, which ships). It has learned from "
+                "Omniglot and has never seen these alphabets.",
+                name="diffusion",
+            ),
         ),
         commands="exemplar draw score path/to/your/drawings --data omniglot\n"
-        "exemplar draw compare simulated copies redraw@2 --data glyphs --html comparison.html",
+        "exemplar draw compare simulated copies redraw@2 --data glyphs --html comparison.html\n"
+        "exemplar draw sample cfgdm-small --exemplar path/to/your/image.png --n 8",
         tables=[
             wide_table(
                 scores,
