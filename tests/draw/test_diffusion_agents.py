@@ -189,7 +189,7 @@ class TestNames:
         self, name: str, few_drawings: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """As if none shipped: those that do are in a folder which is empty here."""
-        monkeypatch.setattr("exemplar.spaces.zoo.shipped", lambda room="spaces": tmp_path)
+        monkeypatch.setattr("exemplar.draw.diffusion.loading.shipped", lambda room="spaces": tmp_path)
         with pytest.raises(UserError, match="no weights of .* ship with this version: train them"):
             make_agent(name, task_on(few_drawings))
 

@@ -167,7 +167,14 @@ def test_a_mistake_in_python_is_the_sentence_of_the_command(wrong: dict[str, Any
     assert not Path("runs").exists()
 
 
-@pytest.mark.parametrize("name", ["redraw@0.5" if name == "redraw" else name for name in filter(is_ready, AGENTS)])
+SETTINGS = {
+    "redraw": "@0.5",
+    "cfgdm-small": "@steps=2",
+    "cfgdm-quickdraw": "@steps=1",
+}  # of full length they take minutes
+
+
+@pytest.mark.parametrize("name", [name + SETTINGS.get(name, "") for name in AGENTS if is_ready(name)])
 def test_every_agent_of_the_room_keeps_the_contract(name: str) -> None:
     checked = ex.draw.check_agent(name)
     assert checked.ok, checked.problems

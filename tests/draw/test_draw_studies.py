@@ -305,7 +305,6 @@ def test_the_tour_places_simulated_drawers_among_agents_whose_scores_are_known(t
     assert 0.1 < diversity["redraw@0.5"] < diversity["redraw@2"]
     trained = read_npz(tmp_path / "draw" / tour.TRAINED, images=("u", 4), names=("U", 1))
     assert trained["images"].shape == (2, 4, 48, 48) and trained["images"].any((2, 3)).all()
-    assert {figure.name for figure in tour.write_chapter(tmp_path / "draw").figures} == {"known-drawers", "diffusion"}
     before = (tmp_path / "draw" / "scores.parquet").stat().st_mtime_ns
     tour.make_tour(tmp_path / "draw", 0, None)  # done already
     assert (tmp_path / "draw" / "scores.parquet").stat().st_mtime_ns == before

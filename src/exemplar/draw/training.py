@@ -115,7 +115,9 @@ def describe_training(
     values |= {key: round(value, 5) for key, value in last.items() if key.startswith("held_out_")}
     values |= {"seconds": round(trained.seconds, 1), "warnings": list(said)}
     shown = {key: value for key, value in values.items() if key != "warnings"}
-    text = f"{format_pairs({**shown, 'sheet': sheet})}\n\n{ROUNDED}\nLet it draw: exemplar draw sample {folder}/{name} --data …"
+    if sheet.is_file():  # none is made elsewhere
+        shown["sheet"] = sheet
+    text = f"{format_pairs(shown)}\n\n{ROUNDED}\nLet it draw: exemplar draw sample {folder}/{name} --data …"
     figures = {"sheet": sheet, "learning curves": curve} if sheet.is_file() else {"learning curves": curve}
     return Answer(values=values, text=text, warnings=tuple(said), folder=folder, figures=figures)
 
