@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from exemplar.errors import UserError
+from exemplar.foresee.smallest_eigenvalues import smallest_eigenvalues
 from exemplar.spaces.devices import takes_compiled_loops
 
 
@@ -88,7 +89,7 @@ def laplacian_eigenvalues(gram: Tensor, graph: GraphConfig, n: int) -> Tensor:
     laplacian = edges.neg()
     laplacian.diagonal(dim1=1, dim2=2).add_(edges.sum(dim=2))
     n = min(n, laplacian.shape[1])
-    return _smallest_each(laplacian, n) if gram.device.type == "cpu" else torch.linalg.eigvalsh(laplacian)[:, :n]
+    return _smallest_each(laplacian, n) if gram.device.type == "cpu" else smallest_eigenvalues(laplacian, n)
 
 
 def _smallest_each(matrices: Tensor, n: int) -> Tensor:
