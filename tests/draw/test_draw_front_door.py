@@ -167,14 +167,13 @@ def test_a_mistake_in_python_is_the_sentence_of_the_command(wrong: dict[str, Any
     assert not Path("runs").exists()
 
 
-SETTINGS = {
-    "redraw": "@0.5",
-    "cfgdm-small": "@steps=2",
-    "cfgdm-quickdraw": "@steps=1",
-}  # of full length they take minutes
+SETTINGS = {"redraw": "@0.5", "cfgdm-small": "@steps=1"}  # of full length it takes minutes
+LARGE = {"cfgdm-quickdraw"}  # cfgdm-small is of the same class, with a sixth of its parameters
 
 
-@pytest.mark.parametrize("name", [name + SETTINGS.get(name, "") for name in AGENTS if is_ready(name)])
+@pytest.mark.parametrize(
+    "name", [name + SETTINGS.get(name, "") for name in AGENTS if is_ready(name) and name not in LARGE]
+)
 def test_every_agent_of_the_room_keeps_the_contract(name: str) -> None:
     checked = ex.draw.check_agent(name)
     assert checked.ok, checked.problems

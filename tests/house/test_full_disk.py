@@ -50,7 +50,8 @@ LINES = {
     "tour": "--engine here",
 }
 UNTRIED = {  # they need what takes long to make, or somebody's data; they write as those above do
-    "draw grid", "draw study", "draw elsewhere prepare", "draw elsewhere finish", "draw quickdraw-fs train",
+    "draw grid", "draw study", "draw elsewhere prepare", "draw elsewhere finish", "draw elsewhere record",
+    "draw quickdraw-fs train",
     "draw quickdraw-fs cluster", "draw quickdraw-fs build", "draw quickdraw-fs divide", "attend score", "attend study",
     "attend partner train", "learn score", "learn study", "learn compare", "learn import", "recall compare", "recall study",
     "foresee check", "foresee run", "foresee fit", "foresee study", "lab export", "results run", "results page",
