@@ -63,7 +63,7 @@ def test_too_few_drawings_or_concepts_are_refused(task: DrawingTask, copies: Dra
 
 @pytest.mark.parametrize("which", TEST_SETS, ids=TEST_SETS.values())
 def test_committed_drawings_are_of_the_very_task(which: tuple[str, str]) -> None:
-    if not sources.find("omniglot" if which[0] == "omniglot" else "quickdraw-bitmaps"):
+    if not sources.find(which[0]):
         pytest.skip(f"no {which[0]} on this machine")
     task = replace(make_task(load(*which)), n=N)
     for name, drawings in find_kept_drawings(task.data.name).items():
