@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import operator
 from typing import Any
 
 import numpy as np
@@ -24,7 +26,7 @@ from exemplar.user_code import seeded_globals
 
 THERE = set(list_spaces())
 TRAINED = [  # agents whose weights ship
-    name for name, entry in AGENTS.items() if not entry.meta_trained or SPACES["omniglot"][entry.space] in THERE
+    name for name, entry in AGENTS.items() if not entry.meta_trained or SPACES["omniglot"].get(entry.space) in THERE
 ]
 QUICK = ("nearest-mean",)
 
@@ -173,13 +175,65 @@ def test_oml_is_charged_for_its_head_alone_and_is_not_transductive() -> None:
     assert not is_transductive(copies_of(OmlLearner(network, 9), "oml"), task, done.states[-1])
 
 
-@pytest.mark.parametrize("name", [name for name, entry in AGENTS.items() if entry.meta_trained and name not in TRAINED])
 @pytest.mark.parametrize("words", ["run --data glyphs --n 2 --agent", "check-agent"])
-def test_an_agent_whose_network_is_a_recipe_so_far_says_how_to_train_it(exemplar: Any, name: str, words: str) -> None:
+def test_an_agent_whose_network_does_not_ship_says_how_to_train_it(
+    exemplar: Any, monkeypatch: pytest.MonkeyPatch, words: str
+) -> None:
     from conftest import mistake
 
-    said = mistake(exemplar("recall", *words.split(), name))
-    assert f"run `exemplar spaces train {SPACES['omniglot'][AGENTS[name].space]} --out spaces`" in said
+    monkeypatch.setitem(SPACES["omniglot"], "oml", "oml-omniglot-cfsl-s7")
+    said = mistake(exemplar("recall", *words.split(), "oml"))
+    assert "run `exemplar spaces train oml-omniglot-cfsl-s7 --out spaces`" in said
+
+
+@pytest.mark.parametrize("words", ["run --data glyphs --n 2 --agent", "check-agent"])
+def test_an_agent_of_photographs_refuses_drawings(exemplar: Any, words: str) -> None:
+    from conftest import mistake
+
+    said = mistake(exemplar("recall", *words.split(), "maml-plus-dense"))
+    assert "maml-plus-dense has no network for" in said and "only for cifar-fs" in said
+
+
+@pytest.mark.parametrize(("name", "least"), [("maml", 0.8), ("maml-plus", 0.9), ("oml", 0.85)])
+def test_meta_trained_agents_know_a_first_set_of_omniglot(real_data: Any, name: str, least: float) -> None:
+    """One support set of five characters that they never saw; chance is .2."""
+    real_data("omniglot")
+    done = ex.recall.run(name, data="omniglot", type="no-shift", n=10, engine="here")
+    assert done["accuracy"]["value"] > least
+    assert done["transductive"] == (name != "oml")
+
+
+def test_a_learner_shares_its_network_with_its_copies_and_changes_nothing_of_it() -> None:
+    for name in ("pretrain-tune", "ewc", "maml", "oml"):
+        agent, _ = find_source(name)
+        learner: Any = agent.make()
+        shared = {"oml": "head.shared", "maml": "shared"}.get(name, "backbone")
+        network = operator.attrgetter(shared)(learner).network
+        assert operator.attrgetter(shared)(copy.deepcopy(learner)).network is network
+        before = {key: value.clone() for key, value in network.state_dict().items()}
+        stream_task(copies_of(learner, name), make_task(0, features=False), history=True)
+        assert all(torch.equal(before[key], value) for key, value in network.state_dict().items())
+
+
+def test_shown_one_set_there_is_nothing_to_keep() -> None:
+    """EWC and LwF, shown all sets at once, are pretrain-tune so shown: what the study takes for their joint versions."""
+    task = make_task(0, features=False).joint()
+    once = {
+        name: stream_task(copies_of(find_source(name)[0].make(), name), task).log_p
+        for name in ("pretrain-tune", "ewc", "lwf")
+    }
+    assert np.array_equal(once["ewc"], once["pretrain-tune"]) and np.array_equal(once["lwf"], once["pretrain-tune"])
+
+
+@pytest.mark.parametrize("name", ["nearest-mean", "pretrain-tune"])
+def test_after_the_last_set_its_targets_are_asked_once(name: str) -> None:
+    """With all others; asked alone, they would be answered the same."""
+    agent, features = find_source(name)
+    host, task = copies_of(agent.make(), name), make_task(0, features=features)
+    done = stream_task(host, task, history=True)
+    assert done.own_log_p is not None and np.array_equal(done.own_log_p[-1], done.log_p[-1])
+    alone = host.predict(task.n_labels, (0, 0), done.states[-1], task.target[-1])
+    assert np.allclose(np.exp(alone), np.exp(done.own_log_p[-1]), atol=1e-5)
 
 
 def test_an_agent_without_its_network_says_so(exemplar: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 import exemplar as ex
+from exemplar.engine import Here
 from exemplar.errors import UserError
 from exemplar.recall.outcomes import Outcome
 from exemplar.recall.scores import (
@@ -220,6 +222,23 @@ def test_a_study_has_a_table_per_type_and_its_figures(tmp_path: Path) -> None:
     assert found["accuracy_above_chance", "protonet", "no-shift"].ci95[0] > 0
     files = {path.name for path in (tmp_path / "study" / "figures").iterdir()}
     assert {"forgetting-new-classes.svg", "pareto-new-classes.svg", "pareto-no-shift.svg"} <= files
+
+
+def test_an_agent_that_does_fewer_tasks_is_compared_on_those(tmp_path: Path) -> None:
+    from exemplar.recall.inputs import DataSource
+    from exemplar.recall.studies.comparison import StudyConfig, compute_study
+    from exemplar.runs import open_run
+
+    every = StudyConfig(DataSource("glyphs"), ("chance", "nearest-mean"), ("new-classes",), 6, joint=("nearest-mean",))
+    few = replace(every, fewer=(("nearest-mean", 4), ("nearest-mean (joint)", 5)))
+    found = []
+    for k, config in enumerate((replace(every, n=4), few)):
+        with open_run(tmp_path / str(k), command="try", config={}, seed=0, backend=Here()) as run:
+            found.append({(s.name, s.agent, s.concept): s for s in compute_study(run, config, 0)})
+    short, some = found
+    assert some["accuracy", "chance", ""].n == 6 and some["accuracy", "nearest-mean", ""].n == 4
+    for name in ("accuracy", "accuracy_above_chance", "joint_minus_streaming"):
+        assert some[name, "nearest-mean", ""] == short[name, "nearest-mean", ""]
 
 
 def test_slimagenet64_in_its_layout_makes_tasks_and_runs(tmp_path: Path, monkeypatch: Any, exemplar: Any) -> None:
