@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import doctest
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -55,3 +57,29 @@ def test_the_tour_chapter(tmp_path: Path) -> None:
     make_tour(tmp_path / "tour", 0, None)
     chapter = write_chapter(tmp_path / "tour")
     assert "512 such tasks" in chapter.text[1] and b"<svg" in chapter.figures[0].files["svg"]
+
+
+def test_tasks_of_arrays_need_torch_and_numpy_alone():
+    """As on a machine that is lent for its GPU, where speed/foresee.py runs; the loops that numba compiles are left out."""
+    code = """
+import sys
+absent = ("PIL", "pandas", "pyarrow", "numba", "scipy", "sklearn", "matplotlib", "statsmodels", "typer", "rich", "jinja2")
+for name in absent if sys.argv[1] == "without" else ():
+    sys.modules[name] = None
+import numpy as np
+if sys.argv[1] == "without":
+    import importlib.util
+    found = importlib.util.find_spec
+    importlib.util.find_spec = lambda name, *rest: None if name in absent else found(name, *rest)
+from exemplar.foresee import FeatureBank, Recipe, TaskConfig, evaluate_tasks
+rng = np.random.default_rng(0)
+bank = FeatureBank.of(np.maximum(rng.normal(size=(8, 1, 32)) + rng.normal(size=(8, 40, 32)), 0))
+for setting, measures in (("semi", ("lr_loss", "similarity", "confidence", "davies_bouldin", "egv")), ("unsupervised", ())):
+    done = evaluate_tasks(bank, TaskConfig(3, 2, 5, setting), 64, Recipe(measures=measures), seed=0)
+    print(*(f"{values.mean():.4f}" for values in (done.performance, *done.measures.values())))
+"""
+    printed = [
+        subprocess.run([sys.executable, "-W", "error", "-c", code, which], capture_output=True, text=True, check=True)
+        for which in ("with", "without")
+    ]
+    assert printed[0].stdout == printed[1].stdout

@@ -22,7 +22,8 @@ from exemplar.foresee.scores import score_leads
 from exemplar.foresee.studies import points, thresholds
 from exemplar.foresee.studies.choice import best_choices
 from exemplar.foresee.studies.coverage import CoverageJob, do_cell, simulate_tasks, true_correlation, true_spearman
-from exemplar.foresee.studies.kept import KEPT, by_measure
+from exemplar.foresee.studies.kept import KEPT
+from exemplar.foresee.studies.kept_curves import by_measure
 from exemplar.foresee.studies.prediction import narrowest, ratio_of_means, split_scores
 from exemplar.foresee.studies.statements import LABELLING_STATEMENTS, judge
 from exemplar.foresee.studies.thresholds import _transfer, _without_bias

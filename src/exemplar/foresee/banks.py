@@ -1,4 +1,7 @@
-"""A bank of features: many samples of each of some classes, which tasks are drawn from; from a file, arrays, or images."""
+"""A bank of features: many samples of each of some classes, which tasks are drawn from; from a file, arrays, or images.
+
+Of arrays it is made with NumPy alone, as speed/foresee.py does on a machine that has torch and little else.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,11 +17,9 @@ from exemplar import seeds
 from exemplar.errors import UserError
 from exemplar.files import npz_names, read_npz
 from exemplar.foresee.author_files import read_author_file
-from exemplar.images.catalogue import load
-from exemplar.images.concepts import ConceptSet, Labels
-from exemplar.spaces.encoding import encode_kept
-from exemplar.spaces.loading import find_space
-from exemplar.spaces.seen import find_seen
+
+if TYPE_CHECKING:
+    from exemplar.images.concepts import ConceptSet
 
 PICKLES = (".pkl", ".pickle", ".plk")
 LABELS = ("label", "concept")
@@ -65,6 +66,8 @@ class FeatureBank:
                     f"{source}: features with labels must be (n, d) and (n,), these are {flat.shape} and "
                     f"{np.asarray(label).shape}."
                 )
+            from exemplar.images.concepts import Labels
+
             labels = Labels.of(np.asarray(label).tolist())
             parts = [flat[labels.code == c] for c in range(len(labels.names))]
             names = labels.names
@@ -178,6 +181,12 @@ def read_bank(path: Path) -> FeatureBank:
 
 def encode_bank(space: Any, data: str | Path | ConceptSet, split: str | None, *, device: str = "auto") -> FeatureBank:
     """Features of a data set's images in a space that was not trained on its classes; kept for the next time."""
+    from exemplar.images.catalogue import load
+    from exemplar.images.concepts import ConceptSet
+    from exemplar.spaces.encoding import encode_kept
+    from exemplar.spaces.loading import find_space
+    from exemplar.spaces.seen import find_seen
+
     images = data if isinstance(data, ConceptSet) else load(str(data), split)
     found = find_space(space)
     seen = find_seen([found], images)

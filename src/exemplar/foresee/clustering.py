@@ -10,6 +10,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from exemplar.spaces.devices import takes_compiled_loops
+
 N_STARTS = 10  # as scikit-learn's default was when the paper was written
 N_ITERATIONS = 300
 
@@ -22,7 +24,7 @@ def fit_n_means(gram: Tensor, n: int, *, rng: np.random.Generator, n_starts: int
     own = gram.diagonal(dim1=1, dim2=2)
     distance = (own[:, :, None] + own[:, None, :] - 2 * gram).clamp_(min=0)
     centre = start_centres(distance, n, rng=rng, n_starts=n_starts)
-    if gram.device.type == "cpu" and gram.dtype == torch.float32:
+    if takes_compiled_loops(gram):
         from exemplar.foresee.lloyd_kernel import nearest_first, settle_each
 
         first = nearest_first(distance.numpy(), centre.numpy())

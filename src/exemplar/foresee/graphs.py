@@ -9,11 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.linalg
 import torch
 from torch import Tensor
 
 from exemplar.errors import UserError
+from exemplar.spaces.devices import takes_compiled_loops
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ def nearest_neighbours(cosine: Tensor, neighbours: int) -> Tensor:
     k = min(neighbours, m - 1)
     if k < 1:
         return torch.zeros_like(cosine)
-    if cosine.device.type == "cpu" and cosine.dtype == torch.float32:
+    if takes_compiled_loops(cosine):
         from exemplar.foresee.neighbour_kernel import keep_nearest
 
         kept = torch.zeros_like(cosine)
@@ -93,6 +93,10 @@ def laplacian_eigenvalues(gram: Tensor, graph: GraphConfig, n: int) -> Tensor:
 
 def _smallest_each(matrices: Tensor, n: int) -> Tensor:
     """(tasks, n): on a processor, where a few eigenvalues cost half as much as all of them."""
+    try:
+        import scipy.linalg
+    except ModuleNotFoundError:  # a machine lent for its GPU need not have it
+        return torch.linalg.eigvalsh(matrices)[:, :n]
     wanted = (0, n - 1)
     found = [
         scipy.linalg.eigh(one, eigvals_only=True, subset_by_index=wanted, driver="evr", check_finite=False)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from importlib.util import find_spec
 
 import torch
+from torch import Tensor
 
 from exemplar.errors import UserError, unknown
 
@@ -24,6 +26,11 @@ def find_device(name: str) -> torch.device:
             f"there is no {name} among the {n_gpus} GPUs that torch can use here: count from 0, or say auto"
         )
     return torch.device(name)
+
+
+def takes_compiled_loops(x: Tensor) -> bool:
+    """Whether the loops that numba compiles are for x: float32 on a processor. A GPU machine need not have numba at all."""
+    return x.device.type == "cpu" and x.dtype == torch.float32 and find_spec("numba") is not None
 
 
 def count_gpus() -> int:

@@ -27,7 +27,7 @@ WEIGHTS = {
     "ddpm": "ddpm-omniglot-s0",
     "cfgdm": "cfgdm-omniglot-s0",
     "cfgdm-small": "cfgdm-small-omniglot-s0",
-    "cfgdm-quickdraw": "cfgdm-quickdraw-fs-s0",
+    "cfgdm-quickdraw": "cfgdm-quickdraw-quickdraw-fs-s0",
     "fsdm": "fsdm-omniglot-s0",
     "vae-stn": "vae-stn-omniglot-s0",
     "vae-ns": "vae-ns-omniglot-s0",
@@ -51,7 +51,7 @@ def load_agent(name: str, *, device: str = "auto") -> TrainedAgent:
         if not is_trained(stem):
             raise UserError(
                 f"no weights of {stem} ship with this version: train them (exemplar draw train "
-                f"{stem if stem in PRESETS else 'cfgdm'}), and name them as FOLDER/NAME"
+                f"{stem}), and name them as FOLDER/NAME"
             )
         weights = WEIGHTS[stem]
     elif stem in PRESETS:
@@ -120,4 +120,4 @@ def parse_settings(text: str, sampling: Sampling) -> Sampling:
 
 def count_of(name: str) -> int:
     """Parameters of an agent or preset, by what it is made of."""
-    return find_preset("cfgdm" if name == "cfgdm-quickdraw" else name).parameters
+    return find_preset(name).parameters

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 
-from exemplar.foresee.banks import FeatureBank, encode_bank, join_banks
-from exemplar.foresee.indicators import MEASURES
+from exemplar.foresee.banks import join_banks
 from exemplar.foresee.studies.choice import compute_choice
 from exemplar.foresee.studies.coverage import CLASSES, N_REPLICATES, compute_coverage
 from exemplar.foresee.studies.coverage import N_TASKS as N_TASKS_SIMULATED
-from exemplar.foresee.studies.curves import CURVES, compute_curves, curve_scores
 from exemplar.foresee.studies.explanations import N_TASKS as N_EXPLAINED
 from exemplar.foresee.studies.explanations import compute_explanations
+from exemplar.foresee.studies.kept_curves import FC100, WRN, curves_result, novel_bank
 from exemplar.foresee.studies.labelling import compute_labelling
 from exemplar.foresee.studies.other_domains import compute_other_domains
 from exemplar.foresee.studies.prediction import KEPT_TASKS, N_SPLITS, compute_predictions
@@ -30,10 +28,8 @@ from exemplar.records import Score, Scores
 from exemplar.rooms import KeptResult, Number, Part
 from exemplar.runs import Run
 
-WRN = ("wrn28-4-cifar-fs", "cifar-fs", "test")
-FC100 = ("densenet-fc100", "fc100", "test")
-N_TASKS = 10_000  # per point of the main result, as the paper; the others have fewer
-N_IMBALANCE, N_FC100 = 2_048, 512  # per point
+N_TASKS = 10_000  # per point of the main result, as the paper
+N_IMBALANCE, N_FC100 = 10_000, 10_000  # per point, as the paper
 N_THRESHOLDS = 2_000  # on each half of the classes
 N_LABELLED = 2_000  # the paper has 5,000
 VALIDATION = (("wrn28-4-cifar-fs", "cifar-fs", "val"), ("efficientnet-lite0/head", "cifar-fs", "val"))
@@ -47,43 +43,10 @@ BACKBONES = (
 LEAD = "A lead is how much better the measure foretells that the paper calls best."
 
 
-def novel_bank(which: tuple[str, str, str]) -> FeatureBank:
-    """Features of classes that the backbone was not trained on."""
-    return encode_bank(*which)
-
-
 def save(run: Run, scores: Sequence[Score], statements: Sequence[Statement]) -> Scores:
     table = Scores.collect([*judge(statements, scores), *scores])
     run.save(table)
     return table
-
-
-def by_measure(score: Score) -> Score:
-    """Labelled so that a table has a row per measure and kind of tasks: `pearson_lr_loss` of `semi` is `pearson` of `lr_loss`,
-    and `lead_of_confidence_over_lr_loss` is `lead_of_the_best` over it, which says how much better the paper's best is."""
-    kind, _, measure = score.name.partition("_")
-    if kind == "lead":
-        kind, measure = "lead_of_the_best", measure.partition("_over_")[2]
-    if measure not in MEASURES:
-        return score
-    return replace(score, name=kind, agent=measure, concept=f"{score.agent}, {score.concept}")
-
-
-def _curves(
-    which: tuple[str, str, str], names: Sequence[str], statements: Sequence[Statement], n_tasks: int
-) -> Callable[[Run, int], Scores]:
-    def compute(run: Run, seed: int) -> Scores:
-        bank = novel_bank(which)
-        found: dict[tuple[str, ...], Score] = {}
-        for name in names:
-            for score in curve_scores(compute_curves(CURVES[name], run, bank, n_tasks, seed)):
-                found.setdefault((score.name, score.agent, score.concept, score.variant), score)
-        table = Scores.collect([*judge(statements, found.values()), *map(by_measure, found.values())])
-        run.save(table)
-        return table
-
-    compute.__module__ = __name__
-    return compute
 
 
 def _stated(*groups: Sequence[Statement]) -> dict[tuple[str, str], Number]:
@@ -135,7 +98,7 @@ KEPT = {
         f"compared in the direction a measure was meant to have. {LEAD} Intervals are over classes. The noise ceiling bounds "
         "measures that do not see the scored samples: confidence, margin and agreement do see them, and so do all measures "
         f"where nothing is labelled. {BACKBONES}",
-        compute=_curves(WRN, MAIN, CURVE_STATEMENTS, N_TASKS),
+        compute=curves_result(WRN, MAIN, CURVE_STATEMENTS, N_TASKS),
         published=_stated(CURVE_STATEMENTS),
         data=(("cifar-fs", "test"),),
         quick=False,
@@ -145,7 +108,7 @@ KEPT = {
         text=f"CIFAR-FS test classes in wrn28-4-cifar-fs, {N_IMBALANCE:,} tasks per point, fewer than the paper's 10,000 "
         f"(Figures 8 and A2). p is the share of one class among the unlabelled samples. {LEAD} A measure is called robust that "
         "keeps three quarters of its correlation.",
-        compute=_curves(WRN, ("imbalance", "neighbours"), IMBALANCE_STATEMENTS, N_IMBALANCE),
+        compute=curves_result(WRN, ("imbalance", "neighbours"), IMBALANCE_STATEMENTS, N_IMBALANCE),
         published=_stated(IMBALANCE_STATEMENTS),
         data=(("cifar-fs", "test"),),
         quick=False,
@@ -155,7 +118,7 @@ KEPT = {
         text=f"FC100 test classes in the shipped densenet-fc100, {N_FC100:,} tasks per point, fewer than the paper's 10,000 "
         "(Figures 2, 4, 5 and 9, second data set). No superclass of a test class occurs in training, as in tiered-ImageNet. "
         f"{LEAD}",
-        compute=_curves(FC100, MAIN, CURVE_STATEMENTS, N_FC100),
+        compute=curves_result(FC100, MAIN, CURVE_STATEMENTS, N_FC100),
         published=_stated(CURVE_STATEMENTS),
         data=(("fc100", "test"),),
         quick=False,

@@ -10,6 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from exemplar.errors import UserError
+from exemplar.spaces.devices import takes_compiled_loops
 from exemplar.spaces.readouts.linear import Readout, join_parts
 from exemplar.spaces.readouts.tensors import Array, check_tasks, cholesky, chunks, one_hot
 
@@ -68,7 +69,7 @@ def fit_logistic_adam(
 
 def descend(start: Readout, x: Tensor, y: Tensor, order: Tensor, recipe: AdamRecipe) -> Readout:
     """Train from `start`. x: (tasks, n, d); y: (tasks, n) int64; order: (tasks, epochs, n), each epoch a permutation of n."""
-    if x.device.type == "cpu" and x.dtype == torch.float32:
+    if takes_compiled_loops(x):
         return _descend_each(start, x, y, order, recipe)
     weight, bias = start.weight.clone(), start.bias.clone()
     weight.grad, bias.grad = torch.zeros_like(weight), torch.zeros_like(bias)
