@@ -13,6 +13,7 @@ import pytest
 import exemplar as ex
 from exemplar.engine import Here
 from exemplar.errors import UserError
+from exemplar.recall.figures.plots import marked
 from exemplar.recall.outcomes import Outcome
 from exemplar.recall.scores import (
     backward_transfers,
@@ -121,6 +122,11 @@ def test_the_pareto_front_by_hand() -> None:
     assert pareto_front([0.5, 0.5], [1, 1]).tolist() == [True, True]  # of two alike, neither beats the other
 
 
+def test_no_two_agents_look_the_same_in_a_figure() -> None:
+    looks = [tuple(marked(k).values()) for k in range(60)]
+    assert len(set(looks)) == 60
+
+
 def test_python_and_the_command_line_give_the_same_values(exemplar: Any) -> None:
     answer = ex.recall.run("protonet", data="glyphs", n=6, engine="here").json()
     printed = exemplar("recall", "run", "--agent", "protonet", *SMALL)
@@ -220,6 +226,8 @@ def test_a_study_has_a_table_per_type_and_its_figures(tmp_path: Path) -> None:
     )
     assert found["joint_minus_streaming", "protonet", "new-classes"].value == 0
     assert found["accuracy_above_chance", "protonet", "no-shift"].ci95[0] > 0
+    page = (tmp_path / "study" / "index.html").read_text(encoding="utf-8")
+    assert "all sets at once less one by one" in page and "95 % intervals over 4 tasks." in page
     files = {path.name for path in (tmp_path / "study" / "figures").iterdir()}
     assert {"forgetting-new-classes.svg", "pareto-new-classes.svg", "pareto-no-shift.svg"} <= files
 

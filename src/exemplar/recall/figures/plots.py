@@ -35,7 +35,7 @@ def plot_forgetting(by_agent: Mapping[str, Sequence[Score]], *, chance: float) -
             ]
             value, low, high = (np.array(part) for part in zip(*((s.value, *s.ci95) for s in sets), strict=True))
             x = np.arange(1, len(sets) + 1) + 0.025 * (k - (len(mine) - 1) / 2)
-            axes.errorbar(x, value, yerr=[value - low, high - value], **_marked(panel * each + k), markersize=5, capsize=2,
+            axes.errorbar(x, value, yerr=[value - low, high - value], **marked(panel * each + k), markersize=5, capsize=2,
                           linewidth=1.4, label=agent)  # fmt: skip
         axes.axhline(chance, color=QUIET, linestyle="--", linewidth=1, label="" if "chance" in by_agent else "chance")
         axes.set(ylabel="accuracy at the end", ylim=(0, 1.02), xticks=range(1, n + 1), xlim=(0.7, n + 0.3))
@@ -44,7 +44,7 @@ def plot_forgetting(by_agent: Mapping[str, Sequence[Score]], *, chance: float) -
     return figure
 
 
-def _marked(k: int) -> dict[str, Any]:
+def marked(k: int) -> dict[str, Any]:
     """Colour and mark of the k-th agent: no two have both in common."""
     return {"color": HUES[k % len(HUES)], "marker": MARKS[(k + k // len(HUES)) % len(MARKS)]}
 
@@ -71,11 +71,11 @@ def plot_pareto(
     panels = figure.subplots(1, 2, sharey=True)
     for axes, costs in zip(panels, (atm, macs), strict=True):
         for k, score in enumerate(accuracy):
-            marked = _marked(k)
+            look = marked(k)
             reach = [[score.value - score.ci95[0]], [score.ci95[1] - score.value]]
             axes.errorbar(
-                costs[k], score.value, yerr=reach, **marked, markersize=8, capsize=2, linestyle="none",
-                markerfacecolor=marked["color"] if front[k] else "none",
+                costs[k], score.value, yerr=reach, **look, markersize=8, capsize=2, linestyle="none",
+                markerfacecolor=look["color"] if front[k] else "none",
                 label=f"{agents[k]}{' (front)' if front[k] else ''}",
             )  # fmt: skip
         axes.set_ylim(0, 1.02)
