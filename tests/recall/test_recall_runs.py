@@ -145,6 +145,15 @@ def test_streaming_protonets_equal_joint_ones_on_the_same_tasks() -> None:
         assert streamed["accuracy"]["value"] == joint["accuracy"]["value"]
 
 
+def test_who_is_shown_everything_at_once_has_nothing_to_forget(tmp_path: Path) -> None:
+    """Asked only once, a bound has no backward transfer, in its run and beside others."""
+    for name in ("joint-oracle", "nearest-mean"):
+        done = ex.recall.run(name, data="glyphs", n=3, engine="here", out=tmp_path / name)
+        assert ("backward_transfer" in done.values) == (name == "nearest-mean")
+    both = ex.recall.compare([tmp_path / "joint-oracle", tmp_path / "nearest-mean"], out=tmp_path / "both")
+    assert both.page is not None and both.page.is_file()
+
+
 def test_a_run_is_kept_with_everything_and_opened_again(tmp_path: Path, exemplar: Any) -> None:
     words = ("recall", "run", "--agent", "nearest-mean", *SMALL, "--out", tmp_path / "run")
     first = exemplar(*words)
