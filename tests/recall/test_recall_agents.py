@@ -21,7 +21,7 @@ from exemplar.recall.agents.streaming_lda import StreamingLda
 from exemplar.recall.checking import check_contract, find_source, make_task, right_labels
 from exemplar.recall.inputs import SPACES
 from exemplar.recall.stream import TaskImages, copies_of, stream_task
-from exemplar.spaces.zoo import list_spaces
+from exemplar.spaces.zoo import list_spaces, load_network
 from exemplar.user_code import seeded_globals
 
 THERE = set(list_spaces())
@@ -201,6 +201,34 @@ def test_meta_trained_agents_know_a_first_set_of_omniglot(real_data: Any, name: 
     done = ex.recall.run(name, data="omniglot", type="no-shift", n=10, engine="here")
     assert done["accuracy"]["value"] > least
     assert done["transductive"] == (name != "oml")
+
+
+@pytest.mark.long
+def test_oml_shown_everything_at_once_is_no_worse_if_it_takes_as_many_steps(real_data: Any) -> None:
+    """Three sets of five steps: with five steps in all its joint version is behind, with fifteen it is not."""
+    from exemplar.recall.agents.oml import OmlLearner
+    from exemplar.recall.inputs import DataSource
+    from exemplar.recall.running import StreamOptions, make_jobs, task_images
+    from exemplar.recall.suites import make_suite
+    from exemplar.recall.tasks import TYPES
+
+    real_data("omniglot")
+    agent = AgentSource("oml", SPACES["omniglot"]["oml"])
+    source = DataSource("omniglot", "cfsl-test")
+    suite, _ = make_suite(source.load(), TYPES["new-classes"], 20, 0)
+    (job,) = make_jobs(agent, source, suite, StreamOptions(), 0)
+    network: Any = load_network(agent.space, room="spaces")[0]
+    found = {}
+    for name, steps, joint in (("streaming", 5, False), ("joint", 5, True), ("as many steps", 15, True)):
+        right = []
+        for k in range(len(suite)):
+            task = task_images(job, k, features=False)
+            learner = OmlLearner(network, 15, steps, 0.1)
+            done = stream_task(copies_of(learner, name), task.joint() if joint else task)
+            right.append(float((done.log_p.argmax(axis=2) == suite.target_label[k] - suite.first_label).mean()))
+        found[name] = np.mean(right)
+    assert found["joint"] < found["streaming"] - 0.1
+    assert found["as many steps"] > found["streaming"]
 
 
 def test_a_learner_shares_its_network_with_its_copies_and_changes_nothing_of_it() -> None:

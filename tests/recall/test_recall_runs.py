@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -215,14 +216,16 @@ def test_what_no_learner_may_say_is_refused(kind: type, sentence: str) -> None:
 
 
 @pytest.mark.long
-def test_workers_make_no_difference(tmp_path: Path) -> None:
-    """Jobs in this process and in others give the same predictions, byte for byte."""
-    for name, engine in (("here", "here"), ("pool", "pool")):
-        ex.recall.run(
-            "ridge", data="glyphs", n=4, engine=engine, workers=2 if engine == "pool" else None, out=tmp_path / name
-        )
-    for file in ("predictions.parquet", "memory.npz", "suite.npz"):
-        assert (tmp_path / "here" / file).read_bytes() == (tmp_path / "pool" / file).read_bytes(), file
+@pytest.mark.parametrize(("agent", "kind", "n"), [("ridge", "new-classes", 120), ("maml-plus", "no-shift", 55)])
+def test_workers_make_no_difference(tmp_path: Path, agent: str, kind: str, n: int) -> None:
+    """Two jobs or more in this process, in 1, 2 and 4 others, and on Ray give the same predictions, byte for byte."""
+    ways: list[tuple[str, int | None]] = [("here", None), ("pool", 1), ("pool", 2), ("pool", 4)]
+    ways += [("ray", None)] if find_spec("ray") else []
+    for engine, workers in ways:
+        place = tmp_path / f"{engine}{workers or ''}"
+        ex.recall.run(agent, data="glyphs", type=kind, n=n, engine=engine, workers=workers, out=place)
+        for file in ("predictions.parquet", "memory.npz", "suite.npz", "scores.parquet"):
+            assert (place / file).read_bytes() == (tmp_path / "here" / file).read_bytes(), (engine, workers, file)
 
 
 def test_a_study_has_a_table_per_type_and_its_figures(tmp_path: Path) -> None:
