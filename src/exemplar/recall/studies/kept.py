@@ -65,9 +65,9 @@ RESULTS = {
         "ridge's cross-entropy is high since it regresses on 0 and 1.\n\nTuned networks forget: with new classes they name the "
         "last set alone (`init-tune`, `pretrain-tune`), `ewc` keeps part and `lwf` little; tuned on all images at the end "
         "(`replay-raw`) or shown everything at once the same network comes close to prototypes, so it is forgetting that costs "
-        "them, although all their weights count as memory. `maml` learns one set nearly as well as prototypes and forgets it as "
-        "fast as `pretrain-tune`: no stream was in its training. None was in that of `maml-plus`, which keeps far more, though "
-        "not in every task: its first and longest learned step is in the last convolution and hardly in the last "
+        "them, although all their weights count as memory. `maml` learns one set nearly as well as prototypes and forgets it "
+        "as fast as `pretrain-tune`: no stream was in its training. None was in that of `maml-plus`, which keeps far more, "
+        "though not in every task: its first and longest learned step is in the last convolution and hardly in the last "
         "layer (with that step's rates set to 0 by hand it forgets as `maml` does). "
         "`oml`, trained on streams, adapts a small head and forgets least of the three. " + STEPS,
         compute=omniglot_result,
@@ -84,9 +84,9 @@ RESULTS = {
         "as the others but is far too sure (cross-entropy above 14) once it estimates a covariance of 256 features "
         "from ten samples: its accuracy can be believed, its probabilities cannot.\n\nMeta-trained agents, after 3,000 plain "
         "steps, too, are behind `pretrain-tune` even with one set. `maml-plus` is as good as `maml` with one set and worse "
-        "where sets follow each other, with a cross-entropy that says it diverges: some of its learned rates are negative, most "
-        "in the first step, and uphill steps that did no harm once do when repeated (with those rates set to 0 by hand it is like "
-        "`maml`). " + STEPS,
+        "where sets follow each other, with a cross-entropy that says it diverges: some of its learned rates are negative, "
+        "most in the first step, and uphill steps that did no harm once do when repeated (with those rates set to 0 by hand it "
+        "is like `maml`). " + STEPS,
         compute=cifar_fs_result,
         data=(("cifar-fs", "test"),),
         part=Part(cifar_fs_part, share=0.01),
