@@ -48,8 +48,8 @@ SUITES = (
     "it is against that. "
 )
 STEPS = (
-    "`oml` shown everything at once may be behind itself set by set: it takes 5 steps then, where the stream takes 5 for each "
-    "set; a test shows that with as many steps it is not. "
+    "`oml` shown everything at once is behind itself set by set in some types: it takes 5 steps then, where the stream takes 5 "
+    "for each set; a test shows that with as many steps it is not. "
 )
 RESULTS = {
     "recall-omniglot": KeptResult(
@@ -58,18 +58,18 @@ RESULTS = {
         + "\n\nStreaming prototypical networks equal joint ones in every task, as they must, and everything is above chance. "
         "Their memory, .083 at NSS 3 (64 numbers and a counter for 784 "
         "pixels), and 0.89 billion MACs a task are what the literature's embedding should cost (.082 and .88). With "
-        "overwritten labels they lose most of the agents that remember: a label then stands for three classes, and "
-        "the mean of three tight clusters lies between them; the nearest neighbour (`joint-oracle`) does not mind. "
+        "overwritten labels they lose most of those on frozen features that remember: a label then stands for three classes, "
+        "and the mean of three tight clusters lies between them; the nearest neighbour (`joint-oracle`) does not mind. "
         "That oracle is a bound by what it is shown, not by how it decides: with several samples of a class, means "
         "are better than neighbours. `replay-latent` is `ridge` by another memory, and 8 bits cost it nothing. The "
         "ridge's cross-entropy is high since it regresses on 0 and 1.\n\nTuned networks forget: with new classes they name the "
         "last set alone (`init-tune`, `pretrain-tune`), `ewc` keeps part and `lwf` little; tuned on all images at the end "
         "(`replay-raw`) or shown everything at once the same network comes close to prototypes, so it is forgetting that costs "
-        "them, although all their weights count as memory. `maml` learns one set nearly as well as prototypes and forgets it "
-        "as fast as `pretrain-tune`: no stream was in its training. None was in that of `maml-plus`, which keeps far more, "
+        "them, although all their weights count as memory. `maml` learns one set about as well as `pretrain-tune` and forgets "
+        "it as fast: no stream was in its training. None was in that of `maml-plus`, which keeps far more, "
         "though not in every task: its first and longest learned step is in the last convolution and hardly in the last "
         "layer (with that step's rates set to 0 by hand it forgets as `maml` does). "
-        "`oml`, trained on streams, adapts a small head and forgets least of the three. " + STEPS,
+        "`oml`, trained on streams, adapts a small head alone and keeps as much. " + STEPS,
         compute=omniglot_result,
         data=(("omniglot", "cfsl-test"),),
         part=Part(omniglot_part, share=0.01),
