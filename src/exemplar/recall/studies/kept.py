@@ -48,8 +48,8 @@ SUITES = (
     "it is against that. "
 )
 STEPS = (
-    "`oml` shown everything at once is behind itself set by set in some types: it takes 5 steps then, where the stream takes 5 "
-    "for each set; a test shows that with as many steps it is not. "
+    "`oml` shown everything at once may be behind itself set by set: it takes 5 steps then, where the stream takes 5 for each "
+    "set; a test shows that with as many steps it is not. "
 )
 RESULTS = {
     "recall-omniglot": KeptResult(
