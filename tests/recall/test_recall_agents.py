@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import operator
 from typing import Any
 
 import numpy as np
@@ -19,12 +21,12 @@ from exemplar.recall.agents.streaming_lda import StreamingLda
 from exemplar.recall.checking import check_contract, find_source, make_task, right_labels
 from exemplar.recall.inputs import SPACES
 from exemplar.recall.stream import TaskImages, copies_of, stream_task
-from exemplar.spaces.zoo import list_spaces
+from exemplar.spaces.zoo import list_spaces, load_network
 from exemplar.user_code import seeded_globals
 
 THERE = set(list_spaces())
 TRAINED = [  # agents whose weights ship
-    name for name, entry in AGENTS.items() if not entry.meta_trained or SPACES["omniglot"][entry.space] in THERE
+    name for name, entry in AGENTS.items() if not entry.meta_trained or SPACES["omniglot"].get(entry.space) in THERE
 ]
 QUICK = ("nearest-mean",)
 
@@ -173,13 +175,93 @@ def test_oml_is_charged_for_its_head_alone_and_is_not_transductive() -> None:
     assert not is_transductive(copies_of(OmlLearner(network, 9), "oml"), task, done.states[-1])
 
 
-@pytest.mark.parametrize("name", [name for name, entry in AGENTS.items() if entry.meta_trained and name not in TRAINED])
 @pytest.mark.parametrize("words", ["run --data glyphs --n 2 --agent", "check-agent"])
-def test_an_agent_whose_network_is_a_recipe_so_far_says_how_to_train_it(exemplar: Any, name: str, words: str) -> None:
+def test_an_agent_whose_network_does_not_ship_says_how_to_train_it(
+    exemplar: Any, monkeypatch: pytest.MonkeyPatch, words: str
+) -> None:
     from conftest import mistake
 
-    said = mistake(exemplar("recall", *words.split(), name))
-    assert f"run `exemplar spaces train {SPACES['omniglot'][AGENTS[name].space]} --out spaces`" in said
+    monkeypatch.setitem(SPACES["omniglot"], "oml", "oml-omniglot-cfsl-s7")
+    said = mistake(exemplar("recall", *words.split(), "oml"))
+    assert "run `exemplar spaces train oml-omniglot-cfsl-s7 --out spaces`" in said
+
+
+@pytest.mark.parametrize("words", ["run --data glyphs --n 2 --agent", "check-agent"])
+def test_an_agent_of_photographs_refuses_drawings(exemplar: Any, words: str) -> None:
+    from conftest import mistake
+
+    said = mistake(exemplar("recall", *words.split(), "maml-plus-dense"))
+    assert "maml-plus-dense has no network for" in said and "only for cifar-fs" in said
+
+
+@pytest.mark.parametrize(("name", "least"), [("maml", 0.8), ("maml-plus", 0.9), ("oml", 0.85)])
+def test_meta_trained_agents_know_a_first_set_of_omniglot(real_data: Any, name: str, least: float) -> None:
+    """One support set of five characters that they never saw; chance is .2."""
+    real_data("omniglot")
+    done = ex.recall.run(name, data="omniglot", type="no-shift", n=10, engine="here")
+    assert done["accuracy"]["value"] > least
+    assert done["transductive"] == (name != "oml")
+
+
+@pytest.mark.long
+def test_oml_shown_everything_at_once_is_no_worse_if_it_takes_as_many_steps(real_data: Any) -> None:
+    """Three sets of five steps: with five steps in all its joint version is behind, with fifteen it is not."""
+    from exemplar.recall.agents.oml import OmlLearner
+    from exemplar.recall.inputs import DataSource
+    from exemplar.recall.running import StreamOptions, make_jobs, task_images
+    from exemplar.recall.suites import make_suite
+    from exemplar.recall.tasks import TYPES
+
+    real_data("omniglot")
+    agent = AgentSource("oml", SPACES["omniglot"]["oml"])
+    source = DataSource("omniglot", "cfsl-test")
+    suite, _ = make_suite(source.load(), TYPES["new-classes"], 20, 0)
+    (job,) = make_jobs(agent, source, suite, StreamOptions(), 0)
+    network: Any = load_network(agent.space, room="spaces")[0]
+    found = {}
+    for name, steps, joint in (("streaming", 5, False), ("joint", 5, True), ("as many steps", 15, True)):
+        right = []
+        for k in range(len(suite)):
+            task = task_images(job, k, features=False)
+            learner = OmlLearner(network, 15, steps, 0.1)
+            done = stream_task(copies_of(learner, name), task.joint() if joint else task)
+            right.append(float((done.log_p.argmax(axis=2) == suite.target_label[k] - suite.first_label).mean()))
+        found[name] = np.mean(right)
+    assert found["joint"] < found["streaming"] - 0.1
+    assert found["as many steps"] > found["streaming"]
+
+
+def test_a_learner_shares_its_network_with_its_copies_and_changes_nothing_of_it() -> None:
+    for name in ("pretrain-tune", "ewc", "maml", "oml"):
+        agent, _ = find_source(name)
+        learner: Any = agent.make()
+        shared = {"oml": "head.shared", "maml": "shared"}.get(name, "backbone")
+        network = operator.attrgetter(shared)(learner).network
+        assert operator.attrgetter(shared)(copy.deepcopy(learner)).network is network
+        before = {key: value.clone() for key, value in network.state_dict().items()}
+        stream_task(copies_of(learner, name), make_task(0, features=False), history=True)
+        assert all(torch.equal(before[key], value) for key, value in network.state_dict().items())
+
+
+def test_shown_one_set_there_is_nothing_to_keep() -> None:
+    """EWC and LwF, shown all sets at once, are pretrain-tune so shown: what the study takes for their joint versions."""
+    task = make_task(0, features=False).joint()
+    once = {
+        name: stream_task(copies_of(find_source(name)[0].make(), name), task).log_p
+        for name in ("pretrain-tune", "ewc", "lwf")
+    }
+    assert np.array_equal(once["ewc"], once["pretrain-tune"]) and np.array_equal(once["lwf"], once["pretrain-tune"])
+
+
+@pytest.mark.parametrize("name", ["nearest-mean", "pretrain-tune"])
+def test_after_the_last_set_its_targets_are_asked_once(name: str) -> None:
+    """With all others; asked alone, they would be answered the same."""
+    agent, features = find_source(name)
+    host, task = copies_of(agent.make(), name), make_task(0, features=features)
+    done = stream_task(host, task, history=True)
+    assert done.own_log_p is not None and np.array_equal(done.own_log_p[-1], done.log_p[-1])
+    alone = host.predict(task.n_labels, (0, 0), done.states[-1], task.target[-1])
+    assert np.allclose(np.exp(alone), np.exp(done.own_log_p[-1]), atol=1e-5)
 
 
 def test_an_agent_without_its_network_says_so(exemplar: Any) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +12,9 @@ import numpy as np
 import pytest
 
 import exemplar as ex
+from exemplar.engine import Here
 from exemplar.errors import UserError
+from exemplar.recall.figures.plots import marked
 from exemplar.recall.outcomes import Outcome
 from exemplar.recall.scores import (
     backward_transfers,
@@ -119,6 +123,11 @@ def test_the_pareto_front_by_hand() -> None:
     assert pareto_front([0.5, 0.5], [1, 1]).tolist() == [True, True]  # of two alike, neither beats the other
 
 
+def test_no_two_agents_look_the_same_in_a_figure() -> None:
+    looks = [tuple(marked(k).values()) for k in range(60)]
+    assert len(set(looks)) == 60
+
+
 def test_python_and_the_command_line_give_the_same_values(exemplar: Any) -> None:
     answer = ex.recall.run("protonet", data="glyphs", n=6, engine="here").json()
     printed = exemplar("recall", "run", "--agent", "protonet", *SMALL)
@@ -135,6 +144,15 @@ def test_streaming_protonets_equal_joint_ones_on_the_same_tasks() -> None:
             ex.recall.run("protonet", data="glyphs", type=kind, n=6, engine="here", joint=j) for j in (False, True)
         )
         assert streamed["accuracy"]["value"] == joint["accuracy"]["value"]
+
+
+def test_who_is_shown_everything_at_once_has_nothing_to_forget(tmp_path: Path) -> None:
+    """Asked only once, a bound has no backward transfer, in its run and beside others."""
+    for name in ("joint-oracle", "nearest-mean"):
+        done = ex.recall.run(name, data="glyphs", n=3, engine="here", out=tmp_path / name)
+        assert ("backward_transfer" in done.values) == (name == "nearest-mean")
+    both = ex.recall.compare([tmp_path / "joint-oracle", tmp_path / "nearest-mean"], out=tmp_path / "both")
+    assert both.page is not None and both.page.is_file()
 
 
 def test_a_run_is_kept_with_everything_and_opened_again(tmp_path: Path, exemplar: Any) -> None:
@@ -198,14 +216,16 @@ def test_what_no_learner_may_say_is_refused(kind: type, sentence: str) -> None:
 
 
 @pytest.mark.long
-def test_workers_make_no_difference(tmp_path: Path) -> None:
-    """Jobs in this process and in others give the same predictions, byte for byte."""
-    for name, engine in (("here", "here"), ("pool", "pool")):
-        ex.recall.run(
-            "ridge", data="glyphs", n=4, engine=engine, workers=2 if engine == "pool" else None, out=tmp_path / name
-        )
-    for file in ("predictions.parquet", "memory.npz", "suite.npz"):
-        assert (tmp_path / "here" / file).read_bytes() == (tmp_path / "pool" / file).read_bytes(), file
+@pytest.mark.parametrize(("agent", "kind", "n"), [("ridge", "new-classes", 120), ("maml-plus", "no-shift", 55)])
+def test_workers_make_no_difference(tmp_path: Path, agent: str, kind: str, n: int) -> None:
+    """Two jobs or more in this process, in 1, 2 and 4 others, and on Ray give the same predictions, byte for byte."""
+    ways: list[tuple[str, int | None]] = [("here", None), ("pool", 1), ("pool", 2), ("pool", 4)]
+    ways += [("ray", None)] if find_spec("ray") else []
+    for engine, workers in ways:
+        place = tmp_path / f"{engine}{workers or ''}"
+        ex.recall.run(agent, data="glyphs", type=kind, n=n, engine=engine, workers=workers, out=place)
+        for file in ("predictions.parquet", "memory.npz", "suite.npz", "scores.parquet"):
+            assert (place / file).read_bytes() == (tmp_path / "here" / file).read_bytes(), (engine, workers, file)
 
 
 def test_a_study_has_a_table_per_type_and_its_figures(tmp_path: Path) -> None:
@@ -218,8 +238,27 @@ def test_a_study_has_a_table_per_type_and_its_figures(tmp_path: Path) -> None:
     )
     assert found["joint_minus_streaming", "protonet", "new-classes"].value == 0
     assert found["accuracy_above_chance", "protonet", "no-shift"].ci95[0] > 0
+    page = (tmp_path / "study" / "index.html").read_text(encoding="utf-8")
+    assert "all sets at once less one by one" in page and "95 % intervals over 4 tasks." in page
     files = {path.name for path in (tmp_path / "study" / "figures").iterdir()}
     assert {"forgetting-new-classes.svg", "pareto-new-classes.svg", "pareto-no-shift.svg"} <= files
+
+
+def test_an_agent_that_does_fewer_tasks_is_compared_on_those(tmp_path: Path) -> None:
+    from exemplar.recall.inputs import DataSource
+    from exemplar.recall.studies.comparison import StudyConfig, compute_study
+    from exemplar.runs import open_run
+
+    every = StudyConfig(DataSource("glyphs"), ("chance", "nearest-mean"), ("new-classes",), 6, joint=("nearest-mean",))
+    few = replace(every, fewer=(("nearest-mean", 4), ("nearest-mean (joint)", 5)))
+    found = []
+    for k, config in enumerate((replace(every, n=4), few)):
+        with open_run(tmp_path / str(k), command="try", config={}, seed=0, backend=Here()) as run:
+            found.append({(s.name, s.agent, s.concept): s for s in compute_study(run, config, 0)})
+    short, some = found
+    assert some["accuracy", "chance", ""].n == 6 and some["accuracy", "nearest-mean", ""].n == 4
+    for name in ("accuracy", "accuracy_above_chance", "joint_minus_streaming"):
+        assert some[name, "nearest-mean", ""] == short[name, "nearest-mean", ""]
 
 
 def test_slimagenet64_in_its_layout_makes_tasks_and_runs(tmp_path: Path, monkeypatch: Any, exemplar: Any) -> None:

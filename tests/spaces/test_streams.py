@@ -18,6 +18,7 @@ from exemplar.spaces.networks.adapted import HeadLearner, Rated, TailLearner, bu
 from exemplar.spaces.objectives.maml import Maml, adapt, logits, own_weights
 from exemplar.spaces.objectives.oml import Oml
 from exemplar.spaces.training.loop import train
+from exemplar.user_code import seeded_globals
 
 SMALL = Oml(sets=2, ways=3, queries=2, tasks=3, inner_steps=2, hidden=16, test_tasks=20)
 
@@ -54,6 +55,25 @@ def test_learned_rates_begin_at_the_inner_rate_and_are_kept_with_the_network() -
     again = build_learner(**kept.config)
     again.load_state_dict(kept.module.state_dict())
     assert isinstance(again, Rated) and torch.equal(again.rates[0], network.rates[0])
+
+
+@pytest.mark.parametrize("rated", [0, 2])
+def test_a_task_alone_is_adapted_as_among_others(rated: int) -> None:
+    """One task needs no vmap; its logits, and the slopes of its loss by the network's own weights, are the same."""
+    with seeded_globals(0):
+        network = build_learner("conv4-64", 16, 2, 3, rated).double()
+        support, query = torch.rand(2, 6, 2, 16, 16).double(), torch.rand(2, 4, 2, 16, 16).double()
+    for rate in network.rates if isinstance(network, Rated) else ():
+        rate.data.fill_(0.1)
+    labels = torch.arange(3).repeat(2).expand(2, -1)
+
+    def after(part: slice) -> tuple[torch.Tensor, list[torch.Tensor]]:
+        outputs = logits(network, adapt(network, support[part], labels[part], 2, 0.1), query[part])
+        return outputs[-1], list(torch.autograd.grad(outputs[-1].square().sum(), list(network.parameters())))
+
+    (alone, own), (among, others) = after(slice(1, 2)), after(slice(0, 2))
+    assert float(alone.detach().std()) > 0.01 and torch.allclose(alone, among, atol=1e-10)
+    assert all(torch.allclose(a, b, atol=1e-8) for a, b in zip(own, others, strict=True))
 
 
 def test_a_loss_after_every_step_counts_by_the_number_of_the_step() -> None:

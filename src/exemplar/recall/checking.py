@@ -53,6 +53,11 @@ def find_source(given: Any) -> tuple[AgentSource, bool]:
     """Where the agent comes from, and whether it takes features."""
     if isinstance(given, str) and not is_named(given):
         entry = find_entry(given)
+        if entry.takes == "images" and entry.space and entry.space not in SPACES["omniglot"]:
+            raise UserError(
+                f"{given} has no network for drawings, which learners are checked with, only for cifar-fs: check maml-plus, "
+                "which is the same learner on another network"
+            )
         space = SPACES["omniglot"][entry.space] if entry.takes == "images" and entry.space else ""
         check_trained(given, space)
         return AgentSource(given, space, SHAPE), entry.takes == "features"

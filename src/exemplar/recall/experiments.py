@@ -93,7 +93,9 @@ def prepare(request: RunRequest, seed: int) -> Prepared:
     warnings = check_seen(space, request.source, allow_seen=request.allow_seen)
     check_fits(agent, request.source)
     strict = request.strict if request.strict is not None else own and given is None
-    options = replace(request.options, strict=strict, joint=request.options.joint or agent.is_joint)
+    joint = request.options.joint or agent.is_joint
+    # shown everything at once, there is no "right after its own set"
+    options = replace(request.options, strict=strict, joint=joint, history=request.options.history and not joint)
     if strict:  # the user's code is in no process but its own
         with StrictHost(agent.plain(), agent.name) as host:
             try:

@@ -36,6 +36,7 @@ SPACES = {
         "pretrained": "conv4-64-cifar-fs",
         "maml": "maml-cifar-fs-s0",
         "maml-plus": "maml-plus-cifar-fs-s0",
+        "maml-plus-dense": "maml-dense-cifar-fs-s0",
         "oml": "oml-cifar-fs-s0",
     },
 }
@@ -103,9 +104,23 @@ def choose_space(agent: str, named: str | None, source: DataSource) -> tuple[str
     data = source.load()
     drawn = len(data.shape) == 2
     family = data.family if data.family in SPACES else "omniglot" if drawn else "cifar-fs"
+    if entry.space not in SPACES[family]:
+        others = [name for name, kinds in SPACES.items() if entry.space in kinds]
+        raise UserError(f"{agent} has no network for {data.name}, only for {', '.join(others)}: choose another agent")
     chosen = SPACES[family][entry.space]
     own = "" if data.family == family else f", trained on {family}, since nothing is shipped for {data.name}"
     return chosen, f"{agent} stands on {chosen}{own} (change with --space)."
+
+
+def has_network(agent: str, source: DataSource) -> bool:
+    """Whether what the agent stands on by default is there, for this kind of data."""
+    entry = find_entry(agent)
+    if not entry.meta_trained:
+        return True
+    try:
+        return choose_space(agent, None, source)[0] in list_spaces()
+    except UserError:
+        return False
 
 
 def check_trained(agent: str, space: str) -> None:

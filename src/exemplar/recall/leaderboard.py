@@ -23,6 +23,7 @@ from exemplar.records import Predictions, Score
 from exemplar.rooms import Leaderboard, Placed
 from exemplar.runs import describe_run
 
+N_FROZEN = 600  # tasks of a frozen suite
 RESULTS = {"omniglot/cfsl-test": "recall-omniglot", "cifar-fs/test": "recall-cifar-fs"}
 COLUMNS = ("accuracy", "cross_entropy", "backward_transfer", "atm")
 COMMAND = "exemplar recall run --agent mine.py:Mine --data {data} --type {kind} --n 600 --out mine"
@@ -32,7 +33,8 @@ UNPROVEN = (
 )
 READING = (
     "Each board is the frozen suite of 600 tasks of one type. `joint-oracle` is shown everything at once and `last-set-only` "
-    "forgets on purpose: bounds, not competitors. `chance` is a row. `atm` is the memory kept between support sets, in bits "
+    "forgets on purpose: bounds, not competitors. Agents who compute gradients did the first of these tasks alone, and stand "
+    "in [Results](../results.md). `chance` is a row. `atm` is the memory kept between support sets, in bits "
     "per bit of all their images as float32: lower is better. [What the numbers mean](../recall.md#what-the-numbers-mean)."
 )
 
@@ -57,7 +59,7 @@ def make_boards() -> dict[str, Leaderboard]:
 
 
 def _shows(kind: str) -> Callable[[Score], bool]:
-    return lambda score: score.variant == kind and not score.concept
+    return lambda s: s.variant == kind and not s.concept and s.n >= N_FROZEN and not s.agent.endswith("(joint)")
 
 
 def is_near(data: str, kind: str, folder: Path) -> bool:

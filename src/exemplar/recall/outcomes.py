@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +12,7 @@ from exemplar.records import Predictions
 
 LOWEST = -100.0  # nats: what −inf counts as, so that a mean exists; how often it was needed is told
 OWN, MEMORY = "predictions-at-own-set", "memory.npz"
+CHARGED = ("atm", "atm_native", "atm_printed", "bits")
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +37,12 @@ class Outcome:
     def failed(self) -> np.ndarray:
         """(n,) bool."""
         return np.isnan(self.log_p).any(axis=(1, 2, 3))
+
+    def first(self, n: int) -> Outcome:
+        """Of the first n tasks."""
+        own = None if self.own_log_p is None else self.own_log_p[:n]
+        rest = {name: getattr(self, name)[:n] for name in ("log_p", "label", "target", *CHARGED)}
+        return replace(self, own_log_p=own, **rest)
 
     def right(self, log_p: np.ndarray) -> np.ndarray:
         """(n, nss, m) float: 1 where the most likely label is the right one; labels that tie share it; 0 in a failed task."""
@@ -71,7 +78,7 @@ class Outcome:
         for name, table in self.tables().items():
             table.save(folder, name)
         write_npz(folder / MEMORY, {
-            "atm": self.atm, "atm_native": self.atm_native, "atm_printed": self.atm_printed, "bits": self.bits,
+            **{name: getattr(self, name) for name in CHARGED},
             "transductive": np.array(self.transductive), "failures": np.array(self.failures, dtype=np.str_).reshape(-1),
         })  # fmt: skip
 

@@ -63,7 +63,7 @@ class TaskImages:
 @dataclass(frozen=True, eq=False)
 class Streamed:
     """What came of one task. log_p: (nss, n, n_labels) of the targets, after the last set; own_log_p: of each set's targets
-    right after that set; charges: what was kept at each boundary; states: likewise."""
+    right after that set (after the last one both are the same); charges: what was kept at each boundary; states: likewise."""
 
     log_p: np.ndarray
     own_log_p: np.ndarray | None
@@ -160,13 +160,14 @@ def stream_task(host: Host, task: TaskImages, *, seed: int = 0, history: bool = 
         n_seen = (place + 1) * len(labels)
         charges.append(charge_state(state, snapshot, n_samples=n_seen, n_labels=task.n_labels))
         states.append(state)
-        if history and len(task.support) == len(task.target):
+        if history and len(task.support) == len(task.target) and place < len(task.target) - 1:
             own.append(_ask_mixed(host, task, (*name, "own", place), state, task.target[place]))
     assert state is not None
     flat = task.target.reshape(-1, *task.target.shape[2:])
     log_p = _ask_mixed(host, task, (*name, "targets"), state, flat)
-    shape = (*task.target.shape[:2], task.n_labels)
-    return Streamed(log_p.reshape(shape), np.stack(own) if own else None, charges, states)
+    log_p = log_p.reshape(*task.target.shape[:2], task.n_labels)
+    asked = history and len(task.support) == len(task.target)
+    return Streamed(log_p, np.stack([*own, log_p[-1]]) if asked else None, charges, states)
 
 
 def _ask_mixed(host: Host, task: TaskImages, seed: tuple[Any, ...], state: State, images: np.ndarray) -> np.ndarray:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -72,6 +72,11 @@ class Suite:
         """SHA-256 of the whole suite."""
         about = json.dumps({**self.shape.header(), "fingerprint": self.fingerprint, "version": VERSION}, sort_keys=True)
         return hashlib.sha256("\n".join([about, *self.sha256.tolist()]).encode()).hexdigest()
+
+    def first(self, n: int) -> Suite:
+        """The first n tasks."""
+        each = ("support", "support_label", "target", "target_label", "sha256")
+        return replace(self, **{name: getattr(self, name)[:n] for name in each})
 
     def hash_tasks(self) -> np.ndarray:
         """(n,) the SHA-256 of each task, from its sets as they are."""

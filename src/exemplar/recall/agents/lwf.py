@@ -16,9 +16,9 @@ TEMPERATURE = 2.0
 
 
 class Lwf:
-    """A `Keeper`. strength: of the distillation loss."""
+    """A `Keeper`. strength: of the distillation loss; at 1, as in the paper, the few and long steps of a stream overshoot."""
 
-    def __init__(self, strength: float = 1.0) -> None:
+    def __init__(self, strength: float = 0.1) -> None:
         self.strength = strength
 
     def reset(self, n_labels: int) -> None:

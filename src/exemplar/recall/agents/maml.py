@@ -17,6 +17,7 @@ from torch import nn
 from torch.nn import functional
 
 from exemplar.errors import UserError
+from exemplar.recall.agents.shared import Shared
 from exemplar.recall.states import as_tensors
 from exemplar.spaces.objectives.maml import Params, adapt, logits, own_weights
 
@@ -25,7 +26,7 @@ class MamlLearner:
     """network: meta-trained (`spaces.objectives.maml`); steps, rate: of the inner loop on each support set."""
 
     def __init__(self, network: nn.Module, n_outputs: int, steps: int = 5, rate: float = 0.1) -> None:
-        self.network, self.n_outputs, self.steps, self.rate = network, n_outputs, steps, rate
+        self.shared, self.n_outputs, self.steps, self.rate = Shared(network), n_outputs, steps, rate
 
     def reset(self, n_labels: int, rng: np.random.Generator) -> None:
         if n_labels > self.n_outputs:
@@ -42,14 +43,13 @@ class MamlLearner:
             return functional.cross_entropy(outputs[:, :n], label)
 
         with torch.no_grad():
-            self.fast = adapt(
-                self.network, images[None], labels[None], self.steps, self.rate, loss=loss, start=self.fast or None
-            )
+            network, start = self.shared.network, self.fast or None
+            self.fast = adapt(network, images[None], labels[None], self.steps, self.rate, loss=loss, start=start)
 
     @torch.no_grad()
     def predict(self, images: torch.Tensor) -> torch.Tensor:
-        weights = self.fast or own_weights(self.network, 1)
-        return logits(self.network, weights, images[None])[0, :, : self.n_labels]
+        network = self.shared.network
+        return logits(network, self.fast or own_weights(network, 1), images[None])[0, :, : self.n_labels]
 
     def state(self) -> dict[str, Any]:
         return {f"fast {name}": value[0] for name, value in self.fast.items()}

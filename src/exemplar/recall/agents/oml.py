@@ -12,6 +12,7 @@ import numpy as np
 import torch
 
 from exemplar.recall.agents.maml import MamlLearner
+from exemplar.recall.agents.shared import Shared
 from exemplar.spaces.networks.adapted import HeadLearner
 
 
@@ -19,7 +20,7 @@ class OmlLearner:
     """network: meta-trained; steps, rate: of the head's descent on each support set."""
 
     def __init__(self, network: HeadLearner, n_outputs: int, steps: int = 5, rate: float = 0.1) -> None:
-        self.backbone = network.backbone.eval()
+        self.backbone = Shared(network.backbone.eval().to(memory_format=torch.channels_last))  # type: ignore[call-overload]
         self.head = MamlLearner(network.head, n_outputs, steps, rate)
 
     def reset(self, n_labels: int, rng: np.random.Generator) -> None:
@@ -39,5 +40,5 @@ class OmlLearner:
 
     @torch.no_grad()
     def _encode(self, images: torch.Tensor) -> torch.Tensor:
-        features: torch.Tensor = self.backbone(images)
+        features: torch.Tensor = self.backbone.network(images.to(memory_format=torch.channels_last))
         return features

@@ -94,6 +94,10 @@ AGENTS: dict[str, Entry] = {
     "maml-plus": Entry(
         "MAML++: the same, with learned rates and a loss after every step.", MamlLearner, "images", "maml", "maml-plus"
     ),
+    "maml-plus-dense": Entry(
+        "MAML++ on a DenseNet, the literature's high-end kind of network (photographs only).", MamlLearner, "images", "maml",
+        "maml-plus-dense",
+    ),
     "oml": Entry(
         "OML: features meta-trained on streams, and a small head tuned set after set.", OmlLearner, "images", "oml", "oml"
     ),

@@ -17,6 +17,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
+from exemplar.recall.agents.shared import Shared
 from exemplar.recall.states import as_tensors
 from exemplar.user_code import seeded_globals
 
@@ -60,14 +61,14 @@ class Tuning:
         self, backbone: nn.Module, n_features: int, config: TuningConfig | None = None, *, fresh: bool = False,
         keeper: Keeper | None = None,
     ) -> None:  # fmt: skip
-        self.backbone, self.n_features, self.config = backbone, n_features, config or TuningConfig()
+        self.backbone, self.n_features, self.config = Shared(backbone), n_features, config or TuningConfig()
         self.fresh, self.keeper = fresh, keeper
 
     def reset(self, n_labels: int, rng: np.random.Generator) -> None:
         head = nn.utils.skip_init(nn.Linear, self.n_features, n_labels)  # which draws nothing
         nn.init.zeros_(head.weight)
         nn.init.zeros_(head.bias)
-        backbone = copy.deepcopy(self.backbone).requires_grad_(True)
+        backbone = copy.deepcopy(self.backbone.network).requires_grad_(True)
         if self.fresh:
             draw_weights(backbone, rng)
             for module in backbone.modules():

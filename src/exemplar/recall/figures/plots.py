@@ -15,27 +15,38 @@ from exemplar.records import Score
 from exemplar.report.figures import ACCENT, HUES, QUIET, styled
 
 MARKS = "osD^vP*X<>hd"
+MOST_LINES = 7  # in a panel
 
 
 @styled
 def plot_forgetting(by_agent: Mapping[str, Sequence[Score]], *, chance: float) -> Figure:
-    """Accuracy on each support set's targets after the last set, a line per agent."""
-    figure = Figure(figsize=(6.4, 3.6 + 0.1 * max(0, len(by_agent) - 6)), layout="constrained")
-    axes = figure.add_subplot()
-    for k, (agent, scores) in enumerate(by_agent.items()):
-        sets = [score for score in scores if score.name == "accuracy_of_set"] or [
-            s for s in scores if s.name == "accuracy"
-        ]
-        value, low, high = (np.array(part) for part in zip(*((s.value, *s.ci95) for s in sets), strict=True))
-        x = np.arange(1, len(sets) + 1) + 0.012 * (k - len(by_agent) / 2)
-        axes.errorbar(x, value, yerr=[value - low, high - value], color=HUES[k % len(HUES)], marker=MARKS[k % len(MARKS)],
-                      markersize=5, capsize=2, linewidth=1.4, label=agent)  # fmt: skip
-    axes.axhline(chance, color=QUIET, linestyle="--", linewidth=1, label="" if "chance" in by_agent else "chance")
+    """Accuracy on each support set's targets after the last set, a line per agent, so many in a panel as can be told apart."""
+    names = list(by_agent)
+    n_panels = max(1, -(-len(names) // MOST_LINES))
+    each = -(-len(names) // n_panels)
     n = max(sum(s.name == "accuracy_of_set" for s in scores) for scores in by_agent.values()) or 1
-    axes.set(xlabel="support set, in the order shown", ylabel="accuracy at the end", ylim=(0, 1.02), xticks=range(1, n + 1),
-             xlim=(0.7, n + 0.3))  # fmt: skip
-    figure.legend(loc="outside right upper", fontsize=9)
+    figure = Figure(figsize=(6.4, 3.6 if n_panels == 1 else 2.9 * n_panels), layout="constrained")
+    for panel, axes in enumerate(np.atleast_1d(figure.subplots(n_panels, 1, sharex=True))):
+        mine = names[panel * each : (panel + 1) * each]
+        for k, agent in enumerate(mine):
+            scores = by_agent[agent]
+            sets = [score for score in scores if score.name == "accuracy_of_set"] or [
+                s for s in scores if s.name == "accuracy"
+            ]
+            value, low, high = (np.array(part) for part in zip(*((s.value, *s.ci95) for s in sets), strict=True))
+            x = np.arange(1, len(sets) + 1) + 0.025 * (k - (len(mine) - 1) / 2)
+            axes.errorbar(x, value, yerr=[value - low, high - value], **marked(panel * each + k), markersize=5, capsize=2,
+                          linewidth=1.4, label=agent)  # fmt: skip
+        axes.axhline(chance, color=QUIET, linestyle="--", linewidth=1, label="" if "chance" in by_agent else "chance")
+        axes.set(ylabel="accuracy at the end", ylim=(0, 1.02), xticks=range(1, n + 1), xlim=(0.7, n + 0.3))
+        axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), fontsize=9)
+    axes.set_xlabel("support set, in the order shown")
     return figure
+
+
+def marked(k: int) -> dict[str, Any]:
+    """Colour and mark of the k-th agent: no two have both in common."""
+    return {"color": HUES[k % len(HUES)], "marker": MARKS[(k + k // len(HUES)) % len(MARKS)]}
 
 
 @styled
@@ -60,11 +71,11 @@ def plot_pareto(
     panels = figure.subplots(1, 2, sharey=True)
     for axes, costs in zip(panels, (atm, macs), strict=True):
         for k, score in enumerate(accuracy):
-            colour = HUES[k % len(HUES)]
+            look = marked(k)
             reach = [[score.value - score.ci95[0]], [score.ci95[1] - score.value]]
             axes.errorbar(
-                costs[k], score.value, yerr=reach, color=colour, marker=MARKS[k % len(MARKS)], markersize=8, capsize=2,
-                linestyle="none", markerfacecolor=colour if front[k] else "none",
+                costs[k], score.value, yerr=reach, **look, markersize=8, capsize=2, linestyle="none",
+                markerfacecolor=look["color"] if front[k] else "none",
                 label=f"{agents[k]}{' (front)' if front[k] else ''}",
             )  # fmt: skip
         axes.set_ylim(0, 1.02)

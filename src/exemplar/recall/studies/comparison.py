@@ -16,7 +16,15 @@ from exemplar.recall.agents.registry import AGENTS, find_entry
 from exemplar.recall.agents.sources import AgentSource
 from exemplar.recall.experiments import Prepared, find_costs
 from exemplar.recall.figures.study_page import write_study_page
-from exemplar.recall.inputs import DataSource, check_fits, check_seen, check_trained, choose_space, encode_first
+from exemplar.recall.inputs import (
+    DataSource,
+    check_fits,
+    check_seen,
+    check_trained,
+    choose_space,
+    encode_first,
+    has_network,
+)
 from exemplar.recall.outcomes import Outcome
 from exemplar.recall.run_folders import PAGE
 from exemplar.recall.running import StreamJob, StreamOptions, do_tasks, gather, make_jobs
@@ -25,16 +33,17 @@ from exemplar.recall.suites import make_suite
 from exemplar.recall.tasks import TYPES
 from exemplar.records import Score, Scores
 from exemplar.runs import Run, check_run, load_scores, open_run
-from exemplar.spaces.zoo import list_spaces
 from exemplar.stats import Estimate
 
 JOINT = ("pretrain-tune", "protonet")  # agents whose joint version is run beside them
+AS_JOINT = {"ewc": "pretrain-tune", "lwf": "pretrain-tune"}  # shown one set, there is nothing to keep: the same as this
 
 
 @dataclass(frozen=True)
 class StudyConfig:
     """agents, kinds: names, () for all; n: tasks of each type; space: of agents on frozen features; joint: agents that are
-    also run with all support sets at once."""
+    also run with all support sets at once; fewer: names in the study that do
+    only the first so many tasks of each type."""
 
     source: DataSource
     agents: tuple[str, ...] = ()
@@ -43,6 +52,7 @@ class StudyConfig:
     space: str | None = None
     allow_seen: bool = False
     joint: tuple[str, ...] = JOINT
+    fewer: tuple[tuple[str, int], ...] = ()
 
     def __post_init__(self) -> None:
         for name in self.agents:
@@ -59,11 +69,11 @@ class StudyConfig:
         """Name in the study → agent; without a choice, all whose weights are here, and joint versions of some."""
         found = {}
         for name in self.agents or AGENTS:
+            if not self.agents and not has_network(name, self.source):
+                continue
             entry = find_entry(name)
             takes_space = entry.takes == "features" and entry.space == "pretrained"
             space, _ = choose_space(name, self.space if takes_space else None, self.source)
-            if space and not self.agents and entry.meta_trained and space not in list_spaces():
-                continue
             check_trained(name, space)
             agent = AgentSource(name, space, self.source.image_shape)
             check_fits(agent, self.source)
@@ -128,8 +138,9 @@ def plan_study(config: StudyConfig, seed: int) -> list[Cell]:
             if joint and not agent.is_joint and suite.shape.nss == 1:
                 continue  # the same as the streaming version
             options = StreamOptions(history=suite.shape.nss > 1 and not joint, joint=joint)
-            ready = Prepared(agent, config.source, suite, options, kind, (), ())
-            found.append(Cell(name, ready, make_jobs(agent, config.source, suite, options, seed)))
+            some = suite.first(dict(config.fewer).get(name, config.n))
+            ready = Prepared(agent, config.source, some, options, kind, (), ())
+            found.append(Cell(name, ready, make_jobs(agent, config.source, some, options, seed)))
     return found
 
 
@@ -171,16 +182,22 @@ def _costs(ready: Prepared, name: str, kind: str, seed: int) -> list[Score]:
 
 
 def _pairs(done: Mapping[str, Outcome], kind: str) -> list[Score]:
-    """Each joint version against its streaming one, and everyone against chance, paired by task."""
+    """Each joint version against its streaming one, and everyone against chance, paired by task; where one did fewer tasks,
+    on those."""
     found = []
     for name, outcome in done.items():
-        if f"{name} (joint)" in done:
-            both = compare_outcomes(done[f"{name} (joint)"], outcome)
-            found.append(Score.of("joint_minus_streaming", both.accuracy, agent=name, variant=kind))
+        joint = done.get(f"{AS_JOINT.get(name, name)} (joint)")
+        if joint is not None:
+            found.append(_difference("joint_minus_streaming", joint, outcome, name, kind))
         if name != "chance" and "chance" in done:
-            both = compare_outcomes(outcome, done["chance"])
-            found.append(Score.of("accuracy_above_chance", both.accuracy, agent=name, variant=kind))
+            found.append(_difference("accuracy_above_chance", outcome, done["chance"], name, kind))
     return found
+
+
+def _difference(name: str, one: Outcome, other: Outcome, agent: str, kind: str) -> Score:
+    n = min(len(one.label), len(other.label))
+    both = compare_outcomes(one.first(n), other.first(n))
+    return Score.of(name, both.accuracy, agent=agent, variant=kind)
 
 
 def summarise(scores: Sequence[Score]) -> str:

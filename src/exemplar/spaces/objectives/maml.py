@@ -240,10 +240,25 @@ def slopes(
     def of_task(weights: Params, images: Tensor, label: Tensor) -> Tensor:
         return loss(functional_call(network, weights, (images,)), label)
 
+    if len(support) == 1:
+        slope = grad(of_task)(_of_one(params), _fast(support[0]), labels[0])
+        return {name: value[None] for name, value in slope.items()}
     return vmap(grad(of_task))(params, support, labels)
 
 
 def logits(network: nn.Module, params: Params, images: Tensor) -> Tensor:
     """images: (tasks, m, c, h, w), those of a task in one batch → (tasks, m, ways), by each task's own weights."""
     inner, images = adapted_part(network), share(network, images)
+    if len(images) == 1:
+        outputs: Tensor = functional_call(inner, _of_one(params), (_fast(images[0]),))
+        return outputs[None]
     return vmap(lambda weights, batch: functional_call(inner, weights, (batch,)))(params, images)
+
+
+def _of_one(params: Params) -> Params:
+    """The weights of the only task: without vmap, and with channels last, a processor takes half the time for it."""
+    return {name: _fast(value[0]) for name, value in params.items()}
+
+
+def _fast(value: Tensor) -> Tensor:
+    return value.to(memory_format=torch.channels_last) if value.ndim == 4 else value
