@@ -15,7 +15,7 @@ from exemplar.errors import UserError
 from exemplar.foresee import FeatureBank, FewShotTask, GeneralizationPredictor, TaskConfig
 from exemplar.foresee.calibration import Ridge
 from exemplar.foresee.checking import find_outlook
-from exemplar.foresee.labelling import POLICIES, labelling_order
+from exemplar.foresee.labelling import POLICIES, Answered, labelling_order
 from exemplar.foresee.measure_sets import CHOSEN, chosen_set
 from exemplar.foresee.own_samples import find_conflict
 from exemplar.foresee.ready import SETTINGS, SPACES, load_ready
@@ -171,6 +171,38 @@ def test_policies_choose_what_they_say():
     named = view.query_log_p[0].argmax(dim=1)
     first = labelling_order(view, "balanced", 2, rng=rng)[0]
     assert set(named[first].tolist()) == set(named.tolist())
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_what_was_answered_is_not_asked_again(policy):
+    task, _ = make_task(make_bank(), [15, 16, 17])
+    view, rng = task.view(diffused=True), np.random.default_rng(0)
+    chosen = torch.tensor([[3, 11, 0, 25]])
+    answered = Answered(chosen, torch.tensor([[0, 1, 0, 2]]), view.query_log_p)
+    order = labelling_order(view, policy, 26, rng=rng, answered=answered)[0].tolist()
+    assert sorted([*order, *chosen[0].tolist()]) == list(range(30))
+
+
+def test_balanced_asks_for_the_class_with_the_fewest_labels_as_the_newest_classifier_has_it():
+    view, rng = (
+        FewShotTask.of(np.eye(3)[[0, 0, 0, 1, 2]], [0, 0, 0, 1, 2], np.eye(3)[[0, 1, 2] * 4]).view(),
+        np.random.default_rng(0),
+    )
+    named = torch.tensor([0, 1, 2] * 4)
+    log_p = torch.full((1, 12, 3), 0.1).scatter(2, named[None, :, None], 0.8).log().to(view.query_log_p)
+    none = torch.zeros((1, 0), dtype=torch.int64)
+    order = labelling_order(view, "balanced", 7, rng=rng, answered=Answered(none, none, log_p))[0]
+    first = named[order].tolist()
+    assert set(first[:2]) == set(first[2:4]) == {1, 2} and set(first[4:]) == {
+        0,
+        1,
+        2,
+    }  # 3, 1 and 1 labels: 3 each, then 4
+    answered = Answered(
+        torch.tensor([[4, 7]]), torch.tensor([[1, 1]]), log_p.roll(1, dims=2)
+    )  # 0 is called 1 now, 2 is 0
+    then = labelling_order(view, "balanced", 2, rng=rng, answered=answered)[0].tolist()
+    assert named[then].tolist() == [1, 1] and not set(then) & {4, 7}  # 3, 3 and 1 labels: two that are called 2
 
 
 def test_fit_and_predict_as_commands(exemplar, tmp_path):

@@ -8,7 +8,8 @@ import pytest
 from exemplar.errors import UserError
 from exemplar.foresee.evaluating import Evaluated
 from exemplar.foresee.scores import noise_ceiling, over_classes, score_measures
-from exemplar.foresee.studies.statements import CURVE_STATEMENTS, LABELLING_STATEMENTS, judge
+from exemplar.foresee.studies.more_statements import LABELLING_STATEMENTS
+from exemplar.foresee.studies.statements import CURVE_STATEMENTS, judge
 from exemplar.foresee.studies.thresholds import area_under_roc, find_threshold, rates_at
 from exemplar.foresee.studies.verdicts import rises
 from exemplar.foresee.tasks import TaskConfig

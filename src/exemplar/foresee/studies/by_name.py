@@ -18,15 +18,9 @@ from exemplar.foresee.studies.choice import compute_choice
 from exemplar.foresee.studies.curves import CURVES, compute_curves, curve_scores
 from exemplar.foresee.studies.explanations import compute_explanations
 from exemplar.foresee.studies.labelling import budgets, compute_labelling
+from exemplar.foresee.studies.more_statements import LABELLING_STATEMENTS, PREDICTION_STATEMENTS, THRESHOLD_STATEMENTS
 from exemplar.foresee.studies.prediction import ASKED, compute_predictions
-from exemplar.foresee.studies.statements import (
-    CURVE_STATEMENTS,
-    IMBALANCE_STATEMENTS,
-    LABELLING_STATEMENTS,
-    PREDICTION_STATEMENTS,
-    THRESHOLD_STATEMENTS,
-    judge,
-)
+from exemplar.foresee.studies.statements import CURVE_STATEMENTS, IMBALANCE_STATEMENTS, judge
 from exemplar.foresee.studies.thresholds import compute_thresholds
 from exemplar.foresee.tasks import TaskConfig
 from exemplar.records import Score

@@ -12,17 +12,10 @@ from exemplar.foresee.studies.explanations import N_TASKS as N_EXPLAINED
 from exemplar.foresee.studies.explanations import compute_explanations
 from exemplar.foresee.studies.kept_curves import FC100, WRN, curves_result, novel_bank
 from exemplar.foresee.studies.labelling import compute_labelling
+from exemplar.foresee.studies.more_statements import LABELLING_STATEMENTS, PREDICTION_STATEMENTS, THRESHOLD_STATEMENTS
 from exemplar.foresee.studies.other_domains import compute_other_domains
 from exemplar.foresee.studies.prediction import KEPT_TASKS, N_SPLITS, compute_predictions
-from exemplar.foresee.studies.statements import (
-    CURVE_STATEMENTS,
-    IMBALANCE_STATEMENTS,
-    LABELLING_STATEMENTS,
-    PREDICTION_STATEMENTS,
-    THRESHOLD_STATEMENTS,
-    Statement,
-    judge,
-)
+from exemplar.foresee.studies.statements import CURVE_STATEMENTS, IMBALANCE_STATEMENTS, Statement, judge
 from exemplar.foresee.studies.thresholds import compute_thresholds
 from exemplar.records import Score, Scores
 from exemplar.rooms import KeptResult, Number, Part
@@ -31,7 +24,7 @@ from exemplar.runs import Run
 N_TASKS = 10_000  # per point of the main result, as the paper
 N_IMBALANCE, N_FC100 = 10_000, 10_000  # per point, as the paper
 N_THRESHOLDS = 2_000  # on each half of the classes
-N_LABELLED = 2_000  # the paper has 5,000
+N_LABELLED = 5_000  # as the paper
 VALIDATION = (("wrn28-4-cifar-fs", "cifar-fs", "val"), ("efficientnet-lite0/head", "cifar-fs", "val"))
 ENCODERS = (WRN, ("conv4-64-cifar-fs", "cifar-fs", "test"), ("efficientnet-lite0/head", "cifar-fs", "test"), FC100)
 PLACE = "Bontonou et al. 2021"
@@ -153,8 +146,9 @@ KEPT = {
     ),
     "foresee-labelling": KeptResult(
         title="Which samples to label next",
-        text=f"CIFAR-FS test classes in wrn28-4-cifar-fs, {N_LABELLED:,} tasks of 5-way 1-shot 50-query (Figure 7; the "
-        "paper has 5,000): after a first training so many of the 250 unlabelled samples get their labels, and it trains again. "
+        text=f"CIFAR-FS test classes in wrn28-4-cifar-fs, {N_LABELLED:,} tasks of 5-way 1-shot 50-query (Figure 7): "
+        "after a first training so many of the 250 unlabelled samples get their labels, and it trains again: all at once, as "
+        "in the paper, or `in rounds` (10, 25, 50, …), each chosen with the classifier that the labels so far have trained. "
         "`remaining`: accuracy on those still without a label, as in the paper, which rewards removing the hard ones; "
         "`held_out`: on 125 other samples that are never labelled. Gains are over random labels, paired by task. The policies "
         "`cover` and `balanced` are ours, chosen on validation classes.",
