@@ -15,6 +15,7 @@ from exemplar.errors import UserError
 from exemplar.foresee import FeatureBank, FewShotTask, GeneralizationPredictor, TaskConfig
 from exemplar.foresee.calibration import Ridge
 from exemplar.foresee.checking import find_outlook
+from exemplar.foresee.familiarity import Familiar
 from exemplar.foresee.labelling import POLICIES, Answered, labelling_order
 from exemplar.foresee.measure_sets import CHOSEN, chosen_set
 from exemplar.foresee.own_samples import find_conflict
@@ -50,7 +51,8 @@ def predictor() -> GeneralizationPredictor:
 
 
 def test_it_beats_always_predicting_the_mean_and_covers_on_classes_it_has_not_seen(predictor):
-    found = ask_tasks(predictor.models["several shots"], make_bank().only(range(14, 24)), TaskConfig(3, 4, 10), 256, 5)
+    model, new = predictor.models["several shots"], make_bank().only(range(14, 24))
+    found = ask_tasks(model, predictor.familiar, new, TaskConfig(3, 4, 10), 256, 5)
     assert found["error"] < found["naive"] / 1.3 and 0.8 < found["coverage"] <= 1 and found["unlike"] < 0.1
 
 
@@ -124,6 +126,27 @@ def test_features_of_another_encoder_are_told_by_their_number(predictor):
     wide = FewShotTask.of(np.pad(task.support, ((0, 0), (0, 3))), task.labels, np.pad(task.queries, ((0, 0), (0, 3))))
     assert predictor.predict(wide) == pytest.approx(predictor.predict(task), abs=0.05)  # its measures are the same
     assert any("samples of 12 features" in said and "these have 15" in said for said in predictor.find_warnings(wide))
+
+
+def test_other_features_of_as_many_numbers_are_told_by_where_they_lie(predictor):
+    """Rotated, as another encoder might have them: no measure of a task changes."""
+    rotation = np.linalg.qr(np.random.default_rng(0).normal(size=(12, 12)))[0]
+    said = {"as they are": 0, "rotated": 0}
+    for seed in range(12):
+        task, _ = make_task(make_bank(), [14 + seed % 4, 18 + seed % 3, 21 + seed % 3], seed=seed)
+        turned = FewShotTask.of(task.support @ rotation, task.labels, task.queries @ rotation)
+        assert predictor.predict(turned) == pytest.approx(predictor.predict(task), abs=0.1)
+        said["as they are"] += bool(predictor.find_warnings(task))
+        said["rotated"] += any("features of this task" in sentence for sentence in predictor.find_warnings(turned))
+    assert said == {"as they are": 0, "rotated": 12}
+
+
+def test_distances_of_features_by_hand():
+    """Centre (0, 0), main axis x; the mean of two samples is (1, 1): 1 / (0.5 + 0.5) of variance, and 0.3 of the mean's more."""
+    familiar = Familiar(np.zeros(2), np.ones(2), np.ones(2), np.array([[1.0], [0.0]]), np.array([0.8, 0.6]))
+    samples = np.array([[[2.0, 0.0], [0.0, 2.0]]])
+    assert familiar.distances(samples, 2) == pytest.approx(np.array([[np.sqrt(1 / 1.3), 0.5]]))
+    assert familiar.unlike(samples, 2).tolist() == [True] and familiar.unlike(samples / 2, 2).tolist() == [False]
 
 
 def test_what_it_cannot_be_asked(predictor):

@@ -179,7 +179,7 @@ KEPT = {
         "error that is not the noise of counting. Below: the predictors that ship, calibrated on validation classes, "
         "asked about "
         "new classes, and about features that they were not made for, where coverage is as it is; `called unlike` is how often "
-        "they say so.",
+        "they say so (always, where features have another number of dimensions).",
         compute=prediction_result,
         data=(("cifar-fs", "val"), ("cifar-fs", "test"), ("omniglot", "weak-test")),
         quick=False,
