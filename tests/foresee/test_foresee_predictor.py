@@ -19,6 +19,7 @@ from exemplar.foresee.familiarity import Familiar
 from exemplar.foresee.labelling import POLICIES, Answered, labelling_order
 from exemplar.foresee.measure_sets import CHOSEN, chosen_set
 from exemplar.foresee.own_samples import find_conflict
+from exemplar.foresee.posteriors import expected_confusion
 from exemplar.foresee.ready import SETTINGS, SPACES, load_ready
 from exemplar.foresee.studies import RESULTS
 from exemplar.foresee.studies.choice import best_choices
@@ -139,6 +140,16 @@ def test_other_features_of_as_many_numbers_are_told_by_where_they_lie(predictor)
         said["as they are"] += bool(predictor.find_warnings(task))
         said["rotated"] += any("features of this task" in sentence for sentence in predictor.find_warnings(turned))
     assert said == {"as they are": 0, "rotated": 12}
+
+
+def test_a_class_without_unlabelled_samples_is_judged_by_its_labelled_ones():
+    """Not as one third of each name, which is what no sample at all would say."""
+    x = np.eye(3)[np.repeat([0, 1, 2], 3)] + 0.05 * np.random.default_rng(0).random((9, 3))
+    labels = np.repeat([0, 1, 2], 3)
+    with_queries = expected_confusion(FewShotTask.of(x, labels, x[:3] + 0.01).view(), 0.99)
+    without = expected_confusion(FewShotTask.of(x, labels).view(), 0.99)
+    assert with_queries[1:] == pytest.approx(without[1:]) and without.diagonal() == pytest.approx(0.99, abs=0.02)
+    assert with_queries[0, 0] == pytest.approx(1, abs=0.02)
 
 
 def test_distances_of_features_by_hand():
