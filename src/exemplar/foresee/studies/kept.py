@@ -100,9 +100,9 @@ KEPT = {
         title="Which measures foretell accuracy where classes have unequally many unlabelled samples, or with other graphs?",
         text=f"CIFAR-FS test classes in wrn28-4-cifar-fs, {N_IMBALANCE:,} tasks per point, as the paper "
         f"(Figures 8 and A2). p is the share of one class among the unlabelled samples. {LEAD} A measure is called robust that "
-        "keeps three quarters of its correlation. Of two classes, LR loss and similarity keep more here than the paper says: they "
-        "look at labelled samples, which stay balanced. Where p is near 0, four of five classes have unlabelled samples, but five "
-        "clusters and the fifth eigenvalue are asked for, which Davies–Bouldin and the eigenvalue may suffer from.",
+        "keeps three quarters of its correlation. Of two classes, LR loss and similarity keep more here than the paper says: "
+        "they look at labelled samples, which stay balanced. Where p is near 0, four of five classes have unlabelled samples; "
+        "five clusters and the fifth eigenvalue are asked for, from which Davies–Bouldin and the eigenvalue may suffer.",
         compute=curves_result(WRN, ("imbalance", "neighbours"), IMBALANCE_STATEMENTS, N_IMBALANCE),
         published=_stated(IMBALANCE_STATEMENTS),
         data=(("cifar-fs", "test"),),
