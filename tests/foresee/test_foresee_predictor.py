@@ -15,9 +15,11 @@ from exemplar.errors import UserError
 from exemplar.foresee import FeatureBank, FewShotTask, GeneralizationPredictor, TaskConfig
 from exemplar.foresee.calibration import Ridge
 from exemplar.foresee.checking import find_outlook
-from exemplar.foresee.labelling import POLICIES, labelling_order
+from exemplar.foresee.familiarity import Familiar
+from exemplar.foresee.labelling import POLICIES, Answered, labelling_order
 from exemplar.foresee.measure_sets import CHOSEN, chosen_set
 from exemplar.foresee.own_samples import find_conflict
+from exemplar.foresee.posteriors import expected_confusion
 from exemplar.foresee.ready import SETTINGS, SPACES, load_ready
 from exemplar.foresee.studies import RESULTS
 from exemplar.foresee.studies.choice import best_choices
@@ -50,7 +52,8 @@ def predictor() -> GeneralizationPredictor:
 
 
 def test_it_beats_always_predicting_the_mean_and_covers_on_classes_it_has_not_seen(predictor):
-    found = ask_tasks(predictor.models["several shots"], make_bank().only(range(14, 24)), TaskConfig(3, 4, 10), 256, 5)
+    model, new = predictor.models["several shots"], make_bank().only(range(14, 24))
+    found = ask_tasks(model, predictor.familiar, new, TaskConfig(3, 4, 10), 256, 5)
     assert found["error"] < found["naive"] / 1.3 and 0.8 < found["coverage"] <= 1 and found["unlike"] < 0.1
 
 
@@ -126,6 +129,37 @@ def test_features_of_another_encoder_are_told_by_their_number(predictor):
     assert any("samples of 12 features" in said and "these have 15" in said for said in predictor.find_warnings(wide))
 
 
+def test_other_features_of_as_many_numbers_are_told_by_where_they_lie(predictor):
+    """Rotated, as another encoder might have them: no measure of a task changes."""
+    rotation = np.linalg.qr(np.random.default_rng(0).normal(size=(12, 12)))[0]
+    said = {"as they are": 0, "rotated": 0}
+    for seed in range(12):
+        task, _ = make_task(make_bank(), [14 + seed % 4, 18 + seed % 3, 21 + seed % 3], seed=seed)
+        turned = FewShotTask.of(task.support @ rotation, task.labels, task.queries @ rotation)
+        assert predictor.predict(turned) == pytest.approx(predictor.predict(task), abs=0.1)
+        said["as they are"] += bool(predictor.find_warnings(task))
+        said["rotated"] += any("features of this task" in sentence for sentence in predictor.find_warnings(turned))
+    assert said == {"as they are": 0, "rotated": 12}
+
+
+def test_a_class_without_unlabelled_samples_is_judged_by_its_labelled_ones():
+    """Not as one third of each name, which is what no sample at all would say."""
+    x = np.eye(3)[np.repeat([0, 1, 2], 3)] + 0.05 * np.random.default_rng(0).random((9, 3))
+    labels = np.repeat([0, 1, 2], 3)
+    with_queries = expected_confusion(FewShotTask.of(x, labels, x[:3] + 0.01).view(), 0.99)
+    without = expected_confusion(FewShotTask.of(x, labels).view(), 0.99)
+    assert with_queries[1:] == pytest.approx(without[1:]) and without.diagonal() == pytest.approx(0.99, abs=0.02)
+    assert with_queries[0, 0] == pytest.approx(1, abs=0.02)
+
+
+def test_distances_of_features_by_hand():
+    """Centre (0, 0), main axis x; the mean of two samples is (1, 1): 1 / (0.5 + 0.5) of variance, and 0.3 of the mean's more."""
+    familiar = Familiar(np.zeros(2), np.ones(2), np.ones(2), np.array([[1.0], [0.0]]), np.array([0.8, 0.6]))
+    samples = np.array([[[2.0, 0.0], [0.0, 2.0]]])
+    assert familiar.distances(samples, 2) == pytest.approx(np.array([[np.sqrt(1 / 1.3), 0.5]]))
+    assert familiar.unlike(samples, 2).tolist() == [True] and familiar.unlike(samples / 2, 2).tolist() == [False]
+
+
 def test_what_it_cannot_be_asked(predictor):
     task, _ = make_task(make_bank(), [15, 16, 17])
     with pytest.raises(UserError, match="there are none: use a supervised one"):
@@ -171,6 +205,38 @@ def test_policies_choose_what_they_say():
     named = view.query_log_p[0].argmax(dim=1)
     first = labelling_order(view, "balanced", 2, rng=rng)[0]
     assert set(named[first].tolist()) == set(named.tolist())
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_what_was_answered_is_not_asked_again(policy):
+    task, _ = make_task(make_bank(), [15, 16, 17])
+    view, rng = task.view(diffused=True), np.random.default_rng(0)
+    chosen = torch.tensor([[3, 11, 0, 25]])
+    answered = Answered(chosen, torch.tensor([[0, 1, 0, 2]]), view.query_log_p)
+    order = labelling_order(view, policy, 26, rng=rng, answered=answered)[0].tolist()
+    assert sorted([*order, *chosen[0].tolist()]) == list(range(30))
+
+
+def test_balanced_asks_for_the_class_with_the_fewest_labels_as_the_newest_classifier_has_it():
+    view, rng = (
+        FewShotTask.of(np.eye(3)[[0, 0, 0, 1, 2]], [0, 0, 0, 1, 2], np.eye(3)[[0, 1, 2] * 4]).view(),
+        np.random.default_rng(0),
+    )
+    named = torch.tensor([0, 1, 2] * 4)
+    log_p = torch.full((1, 12, 3), 0.1).scatter(2, named[None, :, None], 0.8).log().to(view.query_log_p)
+    none = torch.zeros((1, 0), dtype=torch.int64)
+    order = labelling_order(view, "balanced", 7, rng=rng, answered=Answered(none, none, log_p))[0]
+    first = named[order].tolist()
+    assert set(first[:2]) == set(first[2:4]) == {1, 2} and set(first[4:]) == {
+        0,
+        1,
+        2,
+    }  # 3, 1 and 1 labels: 3 each, then 4
+    answered = Answered(
+        torch.tensor([[4, 7]]), torch.tensor([[1, 1]]), log_p.roll(1, dims=2)
+    )  # 0 is called 1 now, 2 is 0
+    then = labelling_order(view, "balanced", 2, rng=rng, answered=answered)[0].tolist()
+    assert named[then].tolist() == [1, 1] and not set(then) & {4, 7}  # 3, 3 and 1 labels: two that are called 2
 
 
 def test_fit_and_predict_as_commands(exemplar, tmp_path):

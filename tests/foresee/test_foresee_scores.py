@@ -8,9 +8,10 @@ import pytest
 from exemplar.errors import UserError
 from exemplar.foresee.evaluating import Evaluated
 from exemplar.foresee.scores import noise_ceiling, over_classes, score_measures
-from exemplar.foresee.studies.statements import CURVE_STATEMENTS, LABELLING_STATEMENTS, judge
+from exemplar.foresee.studies.more_statements import LABELLING_STATEMENTS, explains, tells_unlike
+from exemplar.foresee.studies.statements import CURVE_STATEMENTS, judge
 from exemplar.foresee.studies.thresholds import area_under_roc, find_threshold, rates_at
-from exemplar.foresee.studies.verdicts import rises
+from exemplar.foresee.studies.verdicts import Found, rises
 from exemplar.foresee.tasks import TaskConfig
 from exemplar.records import Score
 from exemplar.stats import weighted
@@ -137,3 +138,20 @@ def test_labelling_statements_need_a_crossover():
     assert [
         judge(LABELLING_STATEMENTS[:1], gains(*pair))[0].value for pair in ((-0.1, 0.1), (0.1, 0.2), (-0.1, -0.05))
     ] == [1, 0, 0]
+
+
+def test_a_predictor_that_calls_new_classes_unlike_or_drawings_like_is_not_said_to_tell():
+    def verdict(new: float, drawings: float) -> bool:
+        rows = (("new classes: cifar-fs", new), ("drawings: omniglot", drawings))
+        return tells_unlike(Found(Score("called_unlike", v, (0, 1), 9, "shipped for wrn", what) for what, v in rows))[0]
+
+    assert [verdict(0.02, 0.95), verdict(0.2, 0.95), verdict(0.02, 0.5)] == [True, False, False]
+
+
+def test_a_share_that_may_be_none_explains_nothing():
+    def verdict(low: float, tasks: str) -> bool:
+        return explains(Found([Score("explained_share", 0.4, (low, 0.8), 9, "predictor", tasks)]))[0]
+
+    assert verdict(0.1, "semi, 5-way 5-shot 10-query") and not verdict(-0.1, "supervised, 5-way 5-shot 50-query")
+    with pytest.raises(KeyError):
+        verdict(0.1, "semi, 5-way 5-shot 30-query")

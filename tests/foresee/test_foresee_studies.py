@@ -24,8 +24,9 @@ from exemplar.foresee.studies.choice import best_choices
 from exemplar.foresee.studies.coverage import CoverageJob, do_cell, simulate_tasks, true_correlation, true_spearman
 from exemplar.foresee.studies.kept import KEPT
 from exemplar.foresee.studies.kept_curves import by_measure
+from exemplar.foresee.studies.more_statements import LABELLING_STATEMENTS
 from exemplar.foresee.studies.prediction import narrowest, ratio_of_means, split_scores
-from exemplar.foresee.studies.statements import LABELLING_STATEMENTS, judge
+from exemplar.foresee.studies.statements import judge
 from exemplar.foresee.studies.thresholds import _transfer, _without_bias
 from exemplar.foresee.studying import count_statements
 from exemplar.foresee.tasks import TaskConfig
@@ -188,7 +189,7 @@ def test_figures_tell_questions_apart_and_say_where_nothing_could_be_judged():
 def test_a_policy_that_is_worse_with_few_labels_or_no_better_with_many_is_not_said_to_win():
     def verdict(few: float, many: float) -> float:
         gains = [
-            Score("gain_held_out", gain, (gain - 0.01, gain + 0.01), 9, "balanced", f"{n} labels")
+            Score("gain_held_out", gain, (gain - 0.01, gain + 0.01), 9, "balanced, in rounds", f"{n} labels")
             for n, gain in ((10, few), (50, many))
         ]
         (found,) = [one for one in judge(LABELLING_STATEMENTS, gains) if "class-balanced" in one.agent]

@@ -23,19 +23,19 @@ SIDE = 224  # px that a photograph is read at
 @dataclass(frozen=True, eq=False)
 class Photos:
     """labelled: a set whose concepts are the classes; unlabelled: others, or None; paths: of both, labelled first; skipped: a
-    sentence for each file that was not used."""
+    sentence for each file that was not used; left_out: one for each folder."""
 
     labelled: ConceptSet
     unlabelled: ConceptSet | None
     paths: tuple[Path, ...]
     skipped: tuple[str, ...]
+    left_out: tuple[str, ...] = ()
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        if not self.skipped:
-            return ()
         n = len(self.skipped)
-        return (f"{n} file{'s were' if n > 1 else ' was'} skipped: {shortened(self.skipped, 5)}.",)
+        files = (f"{n} file{'s were' if n > 1 else ' was'} skipped: {shortened(self.skipped, 5)}.",) if n else ()
+        return (*files, *self.left_out)
 
 
 def load_photos(folder: Path, takes: Input | None) -> Photos:
@@ -58,16 +58,14 @@ def load_photos(folder: Path, takes: Input | None) -> Photos:
         raise UserError(
             f"{folder} has photographs of {len(kept)} class{'es' * (len(kept) != 1)}, at least 2 are needed: {LAYOUT}."
         )
-    skipped += [f"{name} holds no photograph that can be read" for name in empty]
-    for place in others:
-        if not found[place]:
-            skipped.append(f"{place.name} is empty, as if it were not there")
+    left_out = [f"The class {name} is left out: it has no photograph that can be read." for name in empty]
+    left_out += [f"{place.name} is empty: there is nothing to suggest." for place in others if not found[place]]
     paths = [path for place in kept for path in found[place]]
     names = [composed(place.name) for place in kept for _ in found[place]]
     rest = [path for place in others for path in found[place]]
     labelled = ConceptSet.of(composed(folder.resolve().name), Files(paths, shape), names)
     unlabelled = ConceptSet.of(UNLABELLED[0], Files(rest, shape), [UNLABELLED[0]] * len(rest)) if rest else None
-    return Photos(labelled, unlabelled, (*paths, *rest), tuple(skipped))
+    return Photos(labelled, unlabelled, (*paths, *rest), tuple(skipped), tuple(left_out))
 
 
 def thumbnails(photos: Photos, rows: np.ndarray, side: int = 96) -> np.ndarray:

@@ -10,6 +10,7 @@ from exemplar.foresee.indicators.left_out import balanced_left_out
 from exemplar.foresee.views import TaskView
 
 COLD, HOT = 1e-3, 1e3  # temperatures
+LEAST = 0.5  # queries that a class must be expected to have, to say what they will be called
 
 
 def matched_posterior(scores: np.ndarray, accuracy: float) -> np.ndarray:
@@ -30,20 +31,30 @@ def matched_posterior(scores: np.ndarray, accuracy: float) -> np.ndarray:
 
 
 def expected_confusion(view: TaskView, accuracy: float) -> np.ndarray:
-    """(ways, ways), rows sum to 1: from the queries, whose posterior says which class each may belong to; where there are none,
-    from the labelled samples, one of each class left out in turn (one sample of a class alone: as it was trained)."""
+    """(ways, ways), rows sum to 1: from the queries, whose posterior says which class each may belong to; of classes that none
+    seems to belong to, from the labelled samples, one of each class left out in turn (one sample of a class alone: as it was
+    trained)."""
     n = view.n_ways
-    if view.raw_queries is not None:
-        p = matched_posterior(view.query_log_p[0].double().numpy(), accuracy)
-        named = np.eye(n)[p.argmax(axis=1)]
-        joint = p.T @ named  # expected number of samples of each class that get each name
-    else:
-        scores = (
-            balanced_left_out(view.support[0], view.labels[0], n).double().numpy()
-            if view.least_shots > 1
-            else view.support_log_p[0].double().numpy()
-        )
-        p = matched_posterior(scores, accuracy)
-        joint = np.eye(n)[view.labels[0].numpy()].T @ p
+    if view.raw_queries is None:
+        return _rows(_labelled_confusion(view, accuracy))
+    p = matched_posterior(view.query_log_p[0].double().numpy(), accuracy)
+    joint = p.T @ np.eye(n)[p.argmax(axis=1)]  # expected number of samples of each class that get each name
+    rare = joint.sum(axis=1) < LEAST
+    if rare.any():
+        joint[rare] = _labelled_confusion(view, accuracy)[rare]
+    return _rows(joint)
+
+
+def _labelled_confusion(view: TaskView, accuracy: float) -> np.ndarray:
+    n = view.n_ways
+    scores = (
+        balanced_left_out(view.support[0], view.labels[0], n).double().numpy()
+        if view.least_shots > 1
+        else view.support_log_p[0].double().numpy()
+    )
+    return np.asarray(np.eye(n)[view.labels[0].numpy()].T @ matched_posterior(scores, accuracy))
+
+
+def _rows(joint: np.ndarray) -> np.ndarray:
     joint = joint + 1e-9
     return np.asarray(joint / joint.sum(axis=1, keepdims=True))

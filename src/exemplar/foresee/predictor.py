@@ -14,6 +14,7 @@ from exemplar import engine, seeds
 from exemplar.errors import UserError
 from exemplar.foresee.banks import find_bank
 from exemplar.foresee.calibration import Calibrated
+from exemplar.foresee.familiarity import Familiar, find_familiar
 from exemplar.foresee.indicators import compute_measures
 from exemplar.foresee.labelling import check_budget, labelling_order
 from exemplar.foresee.posteriors import expected_confusion, matched_posterior
@@ -22,19 +23,23 @@ from exemplar.foresee.predictor_fitting import calibrate_regime, check_bank, fin
 from exemplar.foresee.single_tasks import FewShotTask
 from exemplar.runs import read_json, write_json
 
-VERSION = 2
+VERSION = 3
 
 
 @dataclass(frozen=True, eq=False)
 class GeneralizationPredictor:
     """models: for one shot and for several; growth: how much the log odds of being right grow per log of labelled samples;
-    source: what it was calibrated on; n_features: of its samples. Make one with `fit` or `load`."""
+    source: what it was calibrated on; familiar: where its features lie. Make one with `fit` or `load`."""
 
     config: PredictorConfig
     models: Mapping[str, Calibrated]
     growth: float
     source: str
-    n_features: int
+    familiar: Familiar
+
+    @property
+    def n_features(self) -> int:
+        return len(self.familiar.centre)
 
     @classmethod
     def fit(
@@ -58,8 +63,8 @@ class GeneralizationPredictor:
         check_bank(found, config)
         with engine.one_thread():
             models = {regime: calibrate_regime(found, config, regime) for regime in config.regimes}
-            growth = find_growth(found, config)
-        return cls(config, models, growth, f"{found.source}, {found.n_classes} classes", found.rows.shape[1])
+            growth, familiar = find_growth(found, config), find_familiar(found, config)
+        return cls(config, models, growth, f"{found.source}, {found.n_classes} classes", familiar)
 
     def predict(self, task: FewShotTask) -> float:
         """Expected accuracy on samples like the task's queries."""
@@ -93,6 +98,11 @@ class GeneralizationPredictor:
             said.append(
                 f"The predictor was calibrated on samples of {self.n_features} features ({self.source}), these have "
                 f"{task.support.shape[1]}: they come from another encoder."
+            )
+        elif self.familiar.unlike(self._seen(task)[None], task.n_ways)[0]:
+            said.append(
+                f"The features of this task lie where none lay that the predictor was calibrated on ({self.source}): these are "
+                "other images, or another encoder."
             )
         model, base = self._base(task)
         far = float(model.ridge.distance(base)[0])
@@ -138,7 +148,7 @@ class GeneralizationPredictor:
         place = Path(path).expanduser()
         models = {name: model.plain() for name, model in self.models.items()}
         about = {"predictor": VERSION, "config": vars(self.config), "growth": self.growth, "source": self.source}
-        write_json(place, about | {"n_features": self.n_features, "models": models})
+        write_json(place, about | {"familiar": self.familiar.plain(), "models": models})
         return place
 
     @classmethod
@@ -153,11 +163,17 @@ class GeneralizationPredictor:
             pairs = {name: tuple(at["config"][name]) for name in ("ways", "shots", "queries")}
             config = PredictorConfig(**(at["config"] | pairs))
             models = {name: Calibrated.of_plain(model) for name, model in at["models"].items()}
-            return cls(config, models, float(at["growth"]), str(at["source"]), int(at["n_features"]))
+            return cls(config, models, float(at["growth"]), str(at["source"]), Familiar.of_plain(at["familiar"]))
         except (UserError, KeyError, TypeError, ValueError, AttributeError) as problem:
             raise UserError(
                 f"{place} is no predictor, or of another version: make it again with exemplar foresee fit"
             ) from problem
+
+    def _seen(self, task: FewShotTask) -> np.ndarray:
+        """(m, d): the samples it looks at."""
+        if self.config.setting == "supervised" or task.queries is None:
+            return task.support
+        return np.concatenate([task.support, task.queries])
 
     def _view(self, task: FewShotTask) -> Any:
         if self.config.setting == "semi" and task.queries is None:

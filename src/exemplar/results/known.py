@@ -263,7 +263,7 @@ CHAPTERS = (
                     Which("gain_remaining", "cover", "", "25 labels"),
                     Which("gain_remaining", "least-confident", "", "25 labels"),
                 ),
-                "2,000 tasks, paired",
+                "5,000 tasks, paired",
                 "our policy, on validation classes",
                 "the rest without the hard ones is easier: see `held_out` in the result",
             ),

@@ -10,6 +10,7 @@ from matplotlib.figure import Figure as Plot
 from exemplar.foresee.indicators import MEASURES
 from exemplar.foresee.labelling import POLICIES
 from exemplar.foresee.studies.curves import Curve
+from exemplar.foresee.studies.labelling import IN_ROUNDS
 from exemplar.records import Score
 from exemplar.report.figures import HUES, INK, QUIET, styled
 from exemplar.report.tables import score_words
@@ -103,17 +104,20 @@ def plot_prediction(scores: Sequence[Score]) -> Plot:
 
 @styled
 def plot_labelling(found: dict[str, np.ndarray], budgets: Sequence[int]) -> Plot:
-    """Accuracy by number of labels: on what remains, and on held-out samples; below, gains over random labels."""
+    """Accuracy by number of labels: on what remains, and on held-out samples; below, gains over random labels. In rounds:
+    dashed."""
     plot = Plot(figsize=(8.4, 5.4), layout="constrained")
     axes = plot.subplots(2, 2, sharex=True, sharey="row", height_ratios=(1.4, 1))
     for side, title in enumerate(("samples that remain unlabelled", "held-out samples")):
-        for policy, colour in zip(POLICIES, (HUES[0], HUES[1], HUES[2], INK), strict=True):
-            values = found[policy][:, :, side]
-            axes[0, side].plot(budgets, values.mean(axis=0), "-o", color=colour, markersize=4, label=policy)
-            if policy != "random":
+        colours = dict(zip(POLICIES, (HUES[0], HUES[1], HUES[2], INK), strict=True))
+        for protocol, every in found.items():
+            values, colour = every[:, :, side], colours[protocol.removesuffix(IN_ROUNDS)]
+            line = "--o" if protocol.endswith(IN_ROUNDS) else "-o"
+            axes[0, side].plot(budgets, values.mean(axis=0), line, color=colour, markersize=4, label=protocol)
+            if protocol != "random":
                 gain = values - found["random"][:, :, side]
                 mean, reach = gain.mean(axis=0), 1.96 * gain.std(axis=0, ddof=1) / np.sqrt(len(gain))
-                axes[1, side].plot(budgets, mean, "-o", color=colour, markersize=4)
+                axes[1, side].plot(budgets, mean, line, color=colour, markersize=4)
                 axes[1, side].fill_between(budgets, mean - reach, mean + reach, color=colour, alpha=0.15, linewidth=0)
         axes[0, side].set_title(title)
         axes[1, side].axhline(0, color=QUIET, linewidth=0.8)

@@ -18,15 +18,9 @@ from exemplar.foresee.studies.choice import compute_choice
 from exemplar.foresee.studies.curves import CURVES, compute_curves, curve_scores
 from exemplar.foresee.studies.explanations import compute_explanations
 from exemplar.foresee.studies.labelling import budgets, compute_labelling
+from exemplar.foresee.studies.more_statements import LABELLING_STATEMENTS, PREDICTION_STATEMENTS, THRESHOLD_STATEMENTS
 from exemplar.foresee.studies.prediction import ASKED, compute_predictions
-from exemplar.foresee.studies.statements import (
-    CURVE_STATEMENTS,
-    IMBALANCE_STATEMENTS,
-    LABELLING_STATEMENTS,
-    PREDICTION_STATEMENTS,
-    THRESHOLD_STATEMENTS,
-    judge,
-)
+from exemplar.foresee.studies.statements import CURVE_STATEMENTS, IMBALANCE_STATEMENTS, judge
 from exemplar.foresee.studies.thresholds import compute_thresholds
 from exemplar.foresee.tasks import TaskConfig
 from exemplar.records import Score
@@ -44,7 +38,8 @@ CAPTIONS = {
     "thresholds": "Open: rates on the classes a threshold was chosen on; red: on other classes; a line per random half of the "
     "classes. A threshold that transfers stays where it was.",
     "labelling": "Above: accuracy after labelling, by policy; below: the gain over random labels, paired by task, with 95 % "
-    "intervals. Left as in the paper, which rewards removing hard samples; right on samples that are never labelled.",
+    "intervals; dashed: in rounds. Left as in the paper, which rewards removing hard samples; right on samples that are never "
+    "labelled.",
 }
 TEXTS = {
     "choice": "The classes are split in two at random: a ridge of each set of measures, with each penalty, is fitted "
@@ -60,8 +55,8 @@ TEXTS = {
     "other, ten times. A "
     "task is hard if its accuracy (adjusted Rand index where nothing is labelled) is below 80 %.",
     "labelling": "After a first training on one sample per class some unlabelled samples get their labels, chosen by "
-    "a policy, and "
-    "the classifier is trained again.",
+    "a policy, and the classifier is trained again: all labels at once, as in the paper, or in rounds, each chosen with the "
+    "classifier that the labels so far have trained.",
 }
 CURVES_CAPTION = (
     "Above: correlation of each measure with performance, in the direction it was meant to have; bands are 95 % intervals over "

@@ -24,6 +24,8 @@ ASKED: tuple[tuple[str, str, tuple[str, str, str], TaskConfig], ...] = (
     ("new classes", LITE, (LITE, "cifar-fs", "test"), CIFAR),
     ("another encoder", WRN, (LITE, "cifar-fs", "test"), CIFAR),
     ("another encoder", LITE, (WRN, "cifar-fs", "test"), CIFAR),
+    ("drawings", WRN, (WRN, "omniglot", "weak-test"), FEW_SAMPLES),
+    ("drawings", LITE, (LITE, "omniglot", "weak-test"), FEW_SAMPLES),
     ("drawings in another encoder", WRN, ("protonet-omniglot-s0", "omniglot", "weak-test"), FEW_SAMPLES),
     ("drawings in another encoder", LITE, ("protonet-omniglot-s0", "omniglot", "weak-test"), FEW_SAMPLES),
 )  # what is new, the predictor's encoder, whose features it is asked about, which tasks
@@ -35,7 +37,8 @@ def ask_shipped(place: int) -> dict[str, Any]:
     predictor = load_ready(space, task.setting)
     assert predictor is not None
     with engine.one_thread():
-        return ask_tasks(predictor.models[regime_of(task)], encode_bank(*which), task, N_ASKED, 0)
+        model = predictor.models[regime_of(task)]
+        return ask_tasks(model, predictor.familiar, encode_bank(*which), task, N_ASKED, 0)
 
 
 def compute_other_domains(run: Run) -> list[Score]:

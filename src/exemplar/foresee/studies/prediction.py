@@ -12,11 +12,12 @@ from scipy.special import stdtrit
 from exemplar import engine, seeds, stats
 from exemplar.foresee.banks import FeatureBank
 from exemplar.foresee.calibration import Calibrated
-from exemplar.foresee.evaluating import Evaluated, Recipe, evaluate_tasks
+from exemplar.foresee.evaluating import BLOCK, Evaluated, Recipe, evaluate_tasks
+from exemplar.foresee.familiarity import Familiar, find_familiar, seen_samples
 from exemplar.foresee.predictor_config import PredictorConfig
 from exemplar.foresee.predictor_fitting import calibrate_regime
 from exemplar.foresee.studies.points import _load, drop_bank, keep_bank
-from exemplar.foresee.tasks import TaskConfig
+from exemplar.foresee.tasks import TaskConfig, sample_tasks
 from exemplar.records import Score
 from exemplar.runs import Run
 from exemplar.stats import Estimate
@@ -46,13 +47,28 @@ def regime_of(task: TaskConfig) -> str:
     return "one shot" if task.shots == 1 else "several shots"
 
 
-def ask_tasks(model: Calibrated, bank: FeatureBank, task: TaskConfig, n: int, seed: int) -> dict[str, Any]:
+def called_unlike(familiar: Familiar, bank: FeatureBank, task: TaskConfig, n: int, seed: int) -> np.ndarray:
+    """(n,) bool: of the tasks that `evaluate_tasks` draws by this seed; all, where features are of another number."""
+    if len(familiar.centre) != bank.rows.shape[1]:
+        return np.ones(n, dtype=bool)
+    said = []
+    for block, start in enumerate(range(0, n, BLOCK)):
+        rng = seeds.rng("foresee tasks", seed, block)
+        tasks = sample_tasks(bank.counts, task, min(BLOCK, n - start), rng=rng)
+        said.append(familiar.unlike(seen_samples(bank, tasks), task.ways))
+    return np.concatenate(said)
+
+
+def ask_tasks(
+    model: Calibrated, familiar: Familiar, bank: FeatureBank, task: TaskConfig, n: int, seed: int
+) -> dict[str, Any]:
     """Mean absolute error, coverage and width of intervals, and the share of tasks it calls unlike its own."""
     found: Evaluated = evaluate_tasks(bank, task, n, Recipe(measures=model.design.measures), seed=seed)
     base = model.design.of(found)
     lo, hi = model.interval(base, found.n_scored, LEVEL)
     predicted, y = model.ridge.predict(base), found.performance
-    inside, unlike = (y >= lo) & (y <= hi), model.ridge.distance(base) > model.farthest
+    inside, unlike = (y >= lo) & (y <= hi), called_unlike(familiar, bank, task, n, seed)
+    unlike = unlike | (model.ridge.distance(base) > model.farthest)
     return {
         "error": float(np.abs(predicted - y).mean()),
         "naive": float(np.abs(y - model.ridge.mean).mean()),
@@ -73,7 +89,8 @@ def do_split(job: SplitJob) -> dict[str, Any]:
     config = PredictorConfig(**options)
     with engine.one_thread():
         model = calibrate_regime(bank.only(known), config, regime_of(task))
-        found = ask_tasks(model, bank.only(rest[rest >= job.first_asked]), task, job.n_asked, job.number)
+        asked, familiar = bank.only(rest[rest >= job.first_asked]), find_familiar(bank.only(known), config)
+        found = ask_tasks(model, familiar, asked, task, job.n_asked, job.number)
         seen = evaluate_tasks(bank.only(known), task, job.n_asked, Recipe(), seed=job.number + 1).performance
     return found | {"constant": narrowest(seen)}
 

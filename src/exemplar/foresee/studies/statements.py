@@ -1,4 +1,7 @@
-"""The paper's statements and ours, each with where it is made and what decides whether it holds here."""
+"""The paper's statements on its curves, each with where it is made and what decides whether it holds here.
+
+Those on thresholds, labels and the predictor are in `more_statements.py`: what they hang on is no source of the curves.
+"""
 
 from __future__ import annotations
 
@@ -15,22 +18,16 @@ from exemplar.foresee.studies.verdicts import (
     WAYS,
     Found,
     Verdict,
-    beats_random,
     best_index,
     confidence_best,
-    covers,
     db_best,
     depends_least,
     depends_less,
     diffusion_helps,
     follows,
     imbalance,
-    labels_cross,
-    much_smaller_error,
-    predicts,
     saturates,
     supervised_order,
-    transfers,
 )
 from exemplar.records import Score
 
@@ -106,54 +103,6 @@ IMBALANCE_STATEMENTS = (
         "5-way, one class at p near 0: correlations do not change",
         imbalance("0.02", "0.2", 5, False),
         "Section 5.9, Fig. 8b",
-    ),
-)
-THRESHOLD_STATEMENTS = (
-    Statement(
-        "a threshold on LR loss does not transfer to other classes",
-        transfers("lr_loss", False),
-        "Fig. 6a: shifts .15 and .36",
-    ),
-    Statement(
-        "a threshold on Davies–Bouldin does not transfer to other classes",
-        transfers("davies_bouldin", False),
-        "Fig. 6b: shifts .34 and .14",
-    ),
-    Statement(
-        "a threshold on confidence transfers to other classes",
-        transfers("confidence", True),
-        "Fig. 6c: shifts .02 and .05",
-    ),
-    Statement(
-        "confidence as predicted accuracy beats always predicting the mean",
-        predicts,
-        "Section 5.7: 2.40 % against 4.14 %",
-    ),
-)
-LABELLING_STATEMENTS = (
-    Statement(
-        "random labels win where they are few, the least confident where they are many",
-        labels_cross,
-        "Section 5.8, Fig. 7",
-    ),
-    Statement(
-        "ours: class-balanced uncertainty is never worse than random labels on held-out samples, and better from 20 % on",
-        beats_random("balanced"),
-    ),
-    Statement(
-        "ours: covering uncertain samples is never worse than random labels on held-out samples, and better from 20 % on",
-        beats_random("cover"),
-    ),
-)
-PREDICTION_STATEMENTS = (
-    Statement("ours: 90 % intervals cover 87 to 93 % on new classes, on average over splits", covers),
-    Statement(
-        "ours: semi-supervised, 30 queries per class or more: the error is 1.7 times smaller than that of the mean",
-        much_smaller_error("semi"),
-    ),
-    Statement(
-        "ours: supervised, where no query is seen: the error is 1.7 times smaller than that of the mean",
-        much_smaller_error("supervised"),
     ),
 )
 

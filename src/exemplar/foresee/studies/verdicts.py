@@ -16,8 +16,6 @@ from exemplar.foresee.studies.curves import PUBLISHED
 from exemplar.records import Score
 
 ROBUST = 0.75  # share of its balanced correlation that a robust measure keeps
-SMALLER = 1.7  # times, the error of the predictor than that of the mean
-MANY_LABELS, MANY_QUERIES = 50, 30  # of 250 labels; queries per class
 
 
 class Found:
@@ -126,80 +124,3 @@ def imbalance(p: str, balanced: str, ways: int, robust: bool) -> Callable[[Found
         return holds, ", ".join(f"{m} {before:.2f} → {after:.2f}" for m, (before, after) in at.items())
 
     return judge
-
-
-def transfers(measure: str, should: bool) -> Callable[[Found], Verdict]:
-    def judge(found: Found) -> Verdict:
-        shifts = [found.value(f"shift_of_{name}", measure) for name in ("false_alarms", "sensitivity")]
-        kept = max(shifts) < 0.1
-        return kept == should, f"mean shift of 1 − specificity {shifts[0]:.2f}, of sensitivity {shifts[1]:.2f}"
-
-    return judge
-
-
-def predicts(found: Found) -> Verdict:
-    own = found.value("absolute_error", "confidence as predicted accuracy")
-    naive = found.value("absolute_error", "always the mean")
-    return own < naive, f"{100 * own:.2f} % against {100 * naive:.2f} %"
-
-
-def labels_cross(found: Found) -> Verdict:
-    gains = {
-        int(key[2].split()[0]): value
-        for key, value in found.by.items()
-        if key[:2] == ("gain_remaining", "least-confident")
-    }
-    if not gains:
-        raise KeyError("gain_remaining")
-    ordered = [gains[n] for n in sorted(gains)]
-    said = ", ".join(f"{n}: {100 * gains[n]:+.1f} %" for n in sorted(gains))
-    return ordered[0] < 0 < ordered[-1], f"least confident less random by number of labels, {said}"
-
-
-def beats_random(policy: str) -> Callable[[Found], Verdict]:
-    """On held-out samples: the interval of its gain is nowhere below 0, and above 0 from 50 of 250 labels (20 %) on."""
-
-    def judge(found: Found) -> Verdict:
-        gains = {int(k[2].split()[0]): one for k, one in found.scores.items() if k[:2] == ("gain_held_out", policy)}
-        if not gains:
-            raise KeyError("gain_held_out")
-        never_worse = all(one.ci95[1] >= 0 for one in gains.values())
-        better = all(one.ci95[0] > 0 for n, one in gains.items() if n >= MANY_LABELS)
-        said = (
-            f"{n}: {100 * one.value:+.2f} % [{100 * one.ci95[0]:+.2f}, {100 * one.ci95[1]:+.2f}]"
-            for n, one in sorted(gains.items())
-        )
-        return never_worse and better, f"gain by number of labels, {', '.join(said)}"
-
-    return judge
-
-
-def covers(found: Found) -> Verdict:
-    said = {key[2]: score for key, score in found.scores.items() if key[:2] == ("coverage_90", "predictor")}
-    worst = [found.value("coverage_90_worst_tenth", "predictor", tasks) for tasks in said]
-    numbers = (
-        f"{tasks}: {one.value:.3f}, worst tenth {low:.3f}"
-        for (tasks, one), low in zip(said.items(), worst, strict=True)
-    )
-    return all(0.87 <= one.value <= 0.93 for one in said.values()), "; ".join(numbers)
-
-
-def much_smaller_error(setting: str) -> Callable[[Found], Verdict]:
-    """Of tasks of a setting with 30 scored samples per class or more."""
-
-    def judge(found: Found) -> Verdict:
-        said = {
-            key[2]: value
-            for key, value in found.by.items()
-            if key[0] == "times_smaller_error" and key[2].startswith(setting) and _queries(key[2]) >= MANY_QUERIES
-        }
-        if not said:
-            raise KeyError("times_smaller_error")
-        return all(v >= SMALLER for v in said.values()), "; ".join(f"{tasks}: {v:.2f} ×" for tasks, v in said.items())
-
-    return judge
-
-
-def _queries(tasks: str) -> int:
-    """30, of `semi, 5-way 5-shot 30-query`."""
-    return int(tasks.removesuffix("-query").rsplit(" ", 1)[1])
