@@ -79,18 +79,17 @@ class Oml:
         return loss, {"accuracy": right.mean(), "accuracy_first_set": first}
 
     def validate(self, network: nn.Module, data: TrainingImages, rng: torch.Generator) -> dict[str, float]:
-        """loss, accuracy, and accuracy_se, its standard error over streams; accuracy_first_set: of the first set's queries,
-        which had the most time to be forgotten."""
+        """loss, accuracy, and accuracy_first_set: of the first set's queries, which had the most time to be forgotten; …_se:
+        standard errors over streams."""
         assert data.held_out is not None
         outputs, target = self._stream(cast("HeadLearner", network), data.held_out, rng, self.test_tasks)
         right = (outputs.argmax(2) == target).double()
-        share = right.mean(1)
-        return {
-            "loss": float(functional.cross_entropy(outputs.flatten(0, 1), target.flatten())),
-            "accuracy": float(share.mean()),
-            "accuracy_se": float(share.std(correction=0) / len(share) ** 0.5),
-            "accuracy_first_set": float(right[:, : self.ways * self.queries].mean()),
-        }
+        found = {"loss": float(functional.cross_entropy(outputs.flatten(0, 1), target.flatten()))}
+        for name, part in (("accuracy", right), ("accuracy_first_set", right[:, : self.ways * self.queries])):
+            share = part.mean(1)
+            found[name] = float(share.mean())
+            found[f"{name}_se"] = float(share.std(correction=0) / len(share) ** 0.5)
+        return found
 
     def optimizer(self, network: nn.Module) -> torch.optim.Optimizer:
         return torch.optim.Adam(network.parameters(), self.learning_rate)
