@@ -107,7 +107,11 @@ def test_a_card_says_what_its_recipe_says(name: str) -> None:
     assert card.name == name and card.seed == seed
     settings = asdict(recipe.objective)  # type: ignore[call-overload]
     told = {"objective": type(recipe.objective).__name__, **settings, "steps": recipe.steps}
-    later = {"multi_step": False, "learned_rates": False, "adapted": ""}  # settings that came after some networks were trained
+    later = {
+        "multi_step": False,
+        "learned_rates": False,
+        "adapted": "",
+    }  # settings that came after some networks were trained
     assert {key: card.training.get(key, later.get(key)) for key in told} == told
     assert card.training["exemplars"] == recipe.exemplars
     assert card.training["held_out"] == recipe.held_out
