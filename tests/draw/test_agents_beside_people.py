@@ -15,6 +15,7 @@ from exemplar.draw.studies.agents_beside_people import (
     TEST_SETS,
     N,
     check_exemplars,
+    draw_plane,
     find_kept_drawings,
     score_kept,
 )
@@ -77,3 +78,9 @@ def test_committed_drawings_say_by_which_weights_and_how_they_were_made() -> Non
     for folder in folders:
         drawn = read_json(folder / "config.json")["config"]["drawn"]
         assert {"weights", "step", "sampling", "seed", "exemplars", "seconds", "machine"} <= set(drawn)
+
+
+def test_the_plane_of_committed_scores_is_drawn_with_the_same_bytes_each_time() -> None:
+    for label in TEST_SETS.values():
+        assert draw_plane(label) == draw_plane(label) != ""
+    assert draw_plane("nowhere") == ""

@@ -22,7 +22,7 @@ from exemplar.draw.tasks import DrawingTask, make_task, own_drawings
 from exemplar.errors import UserError
 from exemplar.images.catalogue import load
 from exemplar.records import Drawings, Score, Scores
-from exemplar.report.figures import as_svg
+from exemplar.report.figures import as_svg, styled
 from exemplar.rooms import KeptResult
 from exemplar.runs import Run, read_json
 
@@ -84,7 +84,7 @@ def draw_plane(label: str) -> str:
         if row["name"] in found and data == label:
             found[row["name"]][agent] = Score(row["name"], row["value"], tuple(row["ci95"]), row["n"])
     axes = [found["diversity"], found[WAY]]
-    return as_svg(plot_plane(*axes, chance=1 / 20, ylabel="recognizability among 20")) if axes[0] else ""
+    return styled(as_svg)(plot_plane(*axes, chance=1 / 20, ylabel="recognizability among 20")) if axes[0] else ""
 
 
 KEPT = KeptResult(
