@@ -8,7 +8,7 @@ from torch import nn
 
 
 class Shared:
-    """network: read only; whoever tunes it takes a copy."""
+    """network: read only; tuning is done on a copy."""
 
     def __init__(self, network: nn.Module) -> None:
         self.network = network
